@@ -12,6 +12,7 @@ struct Capabilities {
   // Some provider computes two steps as one (family `chain`): nodes are put together for it, out of the sight of what
   // comes later.
   bool chains = false;
+  bool squeeze_excite = false;  // some provider computes family `squeeze_excite`
   bool unsigned_bytes = false;  // it multiplies u8 with any zero point by i8 no slower than i8 by i8
   bool by_default = false;      // taken by builds without a device setting, where it is ready()
   bool one_isa = false;         // a plan runs only on devices of the ISA that it was built for

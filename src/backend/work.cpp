@@ -96,6 +96,12 @@ double chain(const Problem& p, Extents in, Extents out) {
          (second.family() == Family::kPool ? pool(second, rest, out) : conv(second, rest, out));
 }
 
+double squeeze_excite(const Problem& p, Extents in, Extents out) {
+  const Dims &w1 = in[1], &w2 = in[p.as<SqueezeExciteParams>().has_b1 && in.size() > 3 ? 3 : 2];
+  return volume(in[0]) + 2 * at(out[0], 0) * (volume(w1) + volume(w2)) +
+         operations(p.as<SqueezeExciteParams>().hidden) * at(out[0], 0) * at(w1, 0);
+}
+
 double nothing(const Problem&, Extents, Extents) { return 0; }
 
 // By Family, in the order of families.def.
@@ -107,11 +113,14 @@ struct FamilyWork {
 };
 constexpr FamilyWork kWork[] = {
     {Family::kPointwise, nothing, 0},  // the epilogue is all
-    {Family::kConv, conv, 2},         {Family::kGemm, gemm, 2},        {Family::kReduce, reduce, 1},
-    {Family::kSoftmax, softmax, 1},   {Family::kNorm, norm, 1},        {Family::kPool, pool, 1},
-    {Family::kMove, nothing, 0},      {Family::kReformat, nothing, 0}, {Family::kGather, nothing, 0},
-    {Family::kScatter, nothing, 0},   {Family::kResize, resize, 1},    {Family::kAttention, attention, 2},
-    {Family::kTopK, nothing, 0},      {Family::kRnn, rnn, 3},          {Family::kChain, chain, 2},
+    {Family::kConv, conv, 2},         {Family::kGemm, gemm, 2},
+    {Family::kReduce, reduce, 1},     {Family::kSoftmax, softmax, 1},
+    {Family::kNorm, norm, 1},         {Family::kPool, pool, 1},
+    {Family::kMove, nothing, 0},      {Family::kReformat, nothing, 0},
+    {Family::kGather, nothing, 0},    {Family::kScatter, nothing, 0},
+    {Family::kResize, resize, 1},     {Family::kAttention, attention, 2},
+    {Family::kTopK, nothing, 0},      {Family::kRnn, rnn, 3},
+    {Family::kChain, chain, 2},       {Family::kSqueezeExcite, squeeze_excite, 3},
 };
 
 double bytes_of(const std::vector<TensorDesc>& descs, Extents dims) {

@@ -73,6 +73,7 @@ Status optimize(Graph& graph, const char* backend) {
   WOOTZ_ASSIGN_OR_RETURN(const Backend* found, find_backend(backend));
   PipelineOptions options;
   if (!found->can.chains) options.disabled.insert("fuse_chains");
+  if (!found->can.squeeze_excite) options.disabled.insert("fuse_squeeze_excite");
   return run_pipeline(graph, options).status();
 }
 

@@ -22,6 +22,21 @@ void add_chain(CaseList& list, const char* name, std::vector<HostTensor> inputs,
   list.add(name, "Chain", std::move(inputs), {{"body", body}}, 1, std::move(constants), 64);
 }
 
+// Three nodes over x and weights and bias of each product.
+void add_gate(CaseList& list, const char* name, std::vector<HostTensor> inputs, AttrMap mean, AttrMap first,
+              AttrMap second) {
+  const auto body = std::make_shared<Graph>("body");
+  std::vector<Value*> v;
+  for (const HostTensor& t : inputs) v.push_back(body->add_input("", t.dtype(), to_shape(t.dims())));
+  Node* m = body->add_node(op("Pool"), "", {v[0]}, std::move(mean));
+  Node* a = body->add_node(op("Conv"), "", {m->output(), v[1], v[2]}, std::move(first));
+  Node* b = body->add_node(op("Conv"), "", {a->output(), v[3], v[4]}, std::move(second));
+  for (Node* node : {m, a, b})
+    if (!infer_node(*node).ok()) return;  // as above
+  body->mark_output(b->output());
+  list.add(name, "Chain", std::move(inputs), {{"body", body}}, 1, {false, true, true, true, true}, 64);
+}
+
 PointwiseExpr relu() {
   PointwiseExpr e;
   e.num_inputs = 1;
@@ -53,6 +68,10 @@ void chain_cases(CaseList& list) {
             {"Conv", {{"pads", Ints{1, 1, 1, 1}}, {"groups", int64_t{8}}}}, {"Conv", {}});
   add_chain(list, "fused/chain_gate", {f32({2, 8, 19, 9}), f32({2, 8, 1, 1}), f32({4, 8, 1, 1})}, {false, false, true},
             2, {"Pointwise", {{"expr", product()}}}, {"Conv", {{"epilogue", relu()}, {"main_inputs", int64_t{2}}}});
+  const AttrMap mean{{"kind", std::string("avg")}, {"global", int64_t{1}}};
+  add_gate(list, "fused/chain_squeeze_excite",
+           {f32({2, 24, 5, 7}), f32({6, 24, 1, 1}), f32({6}), f32({24, 6, 1, 1}), f32({24})}, mean,
+           {{"epilogue", relu()}, {"main_inputs", int64_t{3}}}, {});
 }
 
 }  // namespace wootz::ops

@@ -3,11 +3,9 @@
 // by pieces, so that the tensor between the two stays in the cache. Runs when nothing else changes any more, since what
 // is inside a chain is out of the other passes' sight. A backend that does not offer it computes the two one by one.
 #include <algorithm>
-#include <set>
 
-#include "ops/infer.h"
-#include "ops/registry.h"
 #include "passes/pass.h"
+#include "passes/support/chain_nodes.h"
 #include "passes/support/rewrite.h"
 
 namespace wootz {
@@ -54,41 +52,6 @@ bool go_together(const Node& first, const Node& second) {
          (is_pointwise_convolution(first) && is_depthwise(second));
 }
 
-Result<bool> fuse(Graph& graph, Node* first, Node* second) {
-  // One operand, one input of the body: the step's operands are then the node's, in order.
-  std::vector<Value*> operands = first->inputs();
-  operands.insert(operands.end(), second->inputs().begin() + 1, second->inputs().end());
-  std::set<const Value*> different;
-  for (const Value* v : operands)
-    if (v == nullptr || !different.insert(v).second) return false;
-  const auto body = std::make_shared<Graph>(second->name());
-  body->share_symbols(graph);
-  std::vector<Value*> inside;
-  for (const Value* v : operands) inside.push_back(body->add_input(v->name(), v->dtype(), v->shape()));
-  const auto copy = [&](const Node& node, std::vector<Value*> inputs) -> Result<Value*> {
-    Node* made = body->add_node(node.op(), node.name(), std::move(inputs), node.attrs());
-    made->add_provenance(node);
-    made->output()->set_name(node.output()->name());
-    for (const std::string& alias : node.output()->aliases()) made->output()->add_alias(alias);
-    WOOTZ_RETURN_IF_ERROR(infer_node(*made));
-    return made->output();
-  };
-  const auto split = inside.begin() + first->num_inputs();
-  WOOTZ_ASSIGN_OR_RETURN(Value * middle, copy(*first, {inside.begin(), split}));
-  std::vector<Value*> rest{middle};
-  rest.insert(rest.end(), split, inside.end());
-  WOOTZ_ASSIGN_OR_RETURN(Value * result, copy(*second, std::move(rest)));
-  body->mark_output(result);
-
-  Node* made =
-      graph.add_node(op("Chain"), graph.unique_name(second->name()), std::move(operands), {{"body", body}}, 1, second);
-  made->add_provenance(*first);
-  made->add_provenance(*second);
-  WOOTZ_RETURN_IF_ERROR(infer_node(*made));
-  take_place(graph, second->output(), made->output());
-  return true;
-}
-
 }  // namespace
 
 Result<bool> fuse_chains(Graph& graph) {
@@ -100,7 +63,8 @@ Result<bool> fuse_chains(Graph& graph) {
       Node* first = node->input(0) == nullptr ? nullptr : node->input(0)->producer();
       if (first == nullptr || (!before && is_depthwise(*node)) || !go_together(*first, *node)) continue;
       if (only_user(first->output()) != node || first->output()->uses().size() != 1) continue;
-      WOOTZ_ASSIGN_OR_RETURN(const bool fused, fuse(graph, first, node));
+      Node* const both[] = {first, node};
+      WOOTZ_ASSIGN_OR_RETURN(const bool fused, chain_nodes(graph, both));
       changed = changed || fused;
     }
   }

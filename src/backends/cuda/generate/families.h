@@ -98,6 +98,20 @@ Status generate_attention(const Problem& problem, const BindArgs& args, std::vec
 Status generate_attention_tiles(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_attention_mma(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 double estimate_attention_mma(const Problem& problem);
+// By a cluster of so many blocks for each image.
+Status generate_squeeze_excite(const Problem& problem, const BindArgs& args, int cluster,
+                               std::vector<Launch>* launches);
+template <int kCluster>
+Status generate_squeeze_excite(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches) {
+  return generate_squeeze_excite(problem, args, kCluster, launches);
+}
+// By three launches, for images whose mean takes the whole GPU; a cluster of 0 to the estimate.
+Status generate_squeeze_excite_apart(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+double estimate_squeeze_excite(const Problem& problem, int cluster);
+template <int kCluster>
+double estimate_squeeze_excite(const Problem& problem) {
+  return estimate_squeeze_excite(problem, kCluster);
+}
 // Family op: by the op's name.
 Status generate_special(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_topk(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);

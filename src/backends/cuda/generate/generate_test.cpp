@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <random>
 #include <set>
 
@@ -292,6 +293,59 @@ TEST(AttentionOnTensorCores, IsOfferedForFewKeys) {
   EXPECT_FALSE(offered(attention_of(32, 12, 128, 64)));
   EXPECT_FALSE(offered(attention_of(1, 12, 128, 40)));
   EXPECT_FALSE(offered(attention_of(1, 12, 128, 64, DType::kF32)));
+}
+
+Problem gate_of(int64_t channels, int64_t hidden, int64_t extent) {
+  Problem p;
+  p.params = SqueezeExciteParams{.has_b2 = true};
+  const auto add = [&](std::vector<TensorDesc>* to, const Dims& dims, bool constant) {
+    to->push_back({DType::kF16, Layout::kLinear, dims, dims, constant});
+  };
+  add(&p.inputs, {1, channels, extent, extent}, false);
+  add(&p.inputs, {hidden, channels, 1, 1}, true);
+  add(&p.inputs, {channels, hidden, 1, 1}, true);
+  add(&p.inputs, {channels}, true);
+  add(&p.outputs, {1, channels, 1, 1}, false);
+  p.num_main = 4;
+  return p;
+}
+
+TEST(SqueezeExcite, IsOfferedWhereThereAreClusters) {
+  const auto offered = [](const Problem& p, const char* isa) { return tiles_for(p, isa, "squeeze_excite"); };
+  const std::set<std::string> all{"squeeze_excite_generated_c8", "squeeze_excite_generated_c16",
+                                  "squeeze_excite_generated_apart"};
+  EXPECT_EQ(offered(gate_of(672, 28, 24), "sm_90"), all);
+  EXPECT_TRUE(offered(gate_of(672, 28, 24), "sm_80").empty());
+  EXPECT_TRUE(offered(gate_of(20, 3, 24), "sm_90").count("squeeze_excite_generated_c8") == 0);       // no packs of 8
+  EXPECT_TRUE(offered(gate_of(8192, 2048, 7), "sm_90").count("squeeze_excite_generated_c16") == 0);  // too many weights
+}
+
+// A plan may say anything.
+TEST(SqueezeExcite, RefusesOperandsThatDoNotGoTogether) {
+  const auto refused = [](const std::function<void(Problem*)>& spoil) {
+    Problem p = with_images(gate_of(64, 8, 14), Layout::kChannelsLast);
+    std::vector<Launch> launches;
+    const bool good = generate_at_optimum(p, &launches).ok();
+    spoil(&p);
+    return good && !generate_at_optimum(p, &launches).ok();
+  };
+  const auto sized = [](int input, const Dims& dims) {
+    return [=](Problem* p) {
+      p->inputs[static_cast<size_t>(input)].dims = p->inputs[static_cast<size_t>(input)].max_dims = dims;
+    };
+  };
+  EXPECT_TRUE(refused(sized(0, {1, 72, 14, 14})));
+  EXPECT_TRUE(refused(sized(1, {8, 56, 1, 1})));
+  EXPECT_TRUE(refused(sized(1, {8, 64, 3, 3})));
+  EXPECT_TRUE(refused(sized(2, {64, 16, 1, 1})));
+  EXPECT_TRUE(refused(sized(3, {63})));
+  EXPECT_TRUE(refused([](Problem* p) { p->as<SqueezeExciteParams>().has_b1 = true; }));
+  EXPECT_TRUE(refused([](Problem* p) { p->inputs.pop_back(); }));
+  EXPECT_TRUE(refused([](Problem* p) {
+    PointwiseExpr& e = p->as<SqueezeExciteParams>().hidden;
+    e.num_inputs = 2;
+    e.outputs = {e.push(PwOp::kAdd, DType::kF16, e.input(0, DType::kF16), e.input(1, DType::kF16))};
+  }));
 }
 
 }  // namespace

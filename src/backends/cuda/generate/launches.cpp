@@ -11,6 +11,7 @@ Result<std::vector<LoadedLaunch>> load_launches(const Gpu& gpu, std::vector<Laun
     loaded.numbers = std::move(l.numbers);
     WOOTZ_ASSIGN_OR_RETURN(loaded.module, Module::get(gpu, l.source));
     WOOTZ_RETURN_IF_ERROR(loaded.module->allow_shared(l.size.shared));
+    if (l.size.cluster > 8) WOOTZ_RETURN_IF_ERROR(loaded.module->allow_large_clusters());
     loaded.size = l.size;
     loaded.pointers = std::move(l.pointers);
     all.push_back(std::move(loaded));

@@ -27,6 +27,8 @@ class Module {
 
   // To be called before a launch with more than 48 KiB of shared memory.
   Status allow_shared(unsigned bytes) const;
+  // To be called before a launch of clusters of more than 8 blocks.
+  Status allow_large_clusters() const;
   // What it declares by itself, beside what a launch adds.
   Result<unsigned> own_shared() const;
   // With the GPU's context current.

@@ -1,0 +1,251 @@
+// Family squeeze_excite: a cluster of blocks for each image, gemm/squeeze_excite.cuh.
+#include <algorithm>
+
+#include "backends/cuda/generate/expression.h"
+#include "backends/cuda/generate/families.h"
+#include "backends/cuda/generate/kernel_source.h"
+
+namespace wootz::cuda {
+namespace {
+
+constexpr int64_t kThreads = 512, kMostBatch = 12;
+constexpr int64_t kMultiprocessors = 132, kMostCluster = 16, kShared = 227 << 10;
+
+// Operands by their places among the problem's.
+struct Gate {
+  int b1 = -1, w2 = 2, b2 = -1;
+  int64_t images = 0, channels = 0, pixels = 1, hidden = 0, results = 0;
+};
+
+Status check_matrix(const Dims& w, int64_t rows, int64_t columns) {
+  bool one = w.rank() >= 2 && w[0] == rows && w[1] == columns;
+  for (size_t a = 2; a < w.size(); ++a) one = one && w[a] == 1;
+  return one ? Status() : invalid_argument("a matrix of {}, not {} by {}", w.to_string(), rows, columns);
+}
+
+Result<Gate> gate_of(const Problem& p, const BindArgs& args) {
+  const SqueezeExciteParams& params = p.as<SqueezeExciteParams>();
+  Gate g;
+  if (params.has_b1) g.b1 = g.w2++;
+  if (params.has_b2) g.b2 = g.w2 + 1;
+  const int count = g.w2 + (params.has_b2 ? 2 : 1);
+  if (p.num_main != count || p.inputs.size() != static_cast<size_t>(count) || p.outputs.size() != 1)
+    return invalid_argument("a squeeze-and-excitation of {} operands", p.inputs.size());
+  const Dims &x = args.inputs[0], &y = args.outputs[0], &w1 = args.inputs[1];
+  if (x.rank() < 3 || y.rank() != x.rank() || y[0] != x[0] || w1.rank() < 2)
+    return invalid_argument("{} by {} gives {}", x.to_string(), w1.to_string(), y.to_string());
+  for (size_t a = 2; a < y.size(); ++a)
+    if (y[a] != 1) return invalid_argument("more than a pixel");
+  g.images = x[0];
+  g.channels = x[1];
+  g.pixels = volume_of(x, 2, x.size());
+  g.hidden = w1[0];
+  g.results = y[1];
+  WOOTZ_RETURN_IF_ERROR(check_matrix(w1, g.hidden, g.channels));
+  WOOTZ_RETURN_IF_ERROR(check_matrix(args.inputs[static_cast<size_t>(g.w2)], g.results, g.hidden));
+  for (const auto& [bias, values] : {std::pair(g.b1, g.hidden), std::pair(g.b2, g.results)})
+    if (bias >= 0 && args.inputs[static_cast<size_t>(bias)].volume() != values)
+      return invalid_argument("a bias of {} for {}", args.inputs[static_cast<size_t>(bias)].to_string(), values);
+  return g;
+}
+
+Status check_types(const Problem& p, const Gate& g) {
+  const DType type = p.inputs[0].dtype;
+  if ((type != DType::kF32 && type != DType::kF16 && type != DType::kBF16) || p.inputs[1].dtype != type ||
+      p.inputs[static_cast<size_t>(g.w2)].dtype != type)
+    return unsupported("{} by {}", dtype_name(type), dtype_name(p.inputs[1].dtype));
+  for (const int bias : {g.b1, g.b2})
+    if (bias >= 0) WOOTZ_RETURN_IF_ERROR(check_type(p.inputs[static_cast<size_t>(bias)].dtype));
+  if (!is_plain(p.inputs[0].layout) || !is_plain(p.outputs[0].layout))
+    return unsupported("layout {}", layout_name(p.inputs[0].layout));
+  for (size_t i = 1; i < p.inputs.size(); ++i)
+    if (p.inputs[i].layout != Layout::kLinear) return unsupported("weights in a layout of their own");
+  const PointwiseExpr& hidden = p.as<SqueezeExciteParams>().hidden;
+  if (!hidden.empty()) {
+    WOOTZ_RETURN_IF_ERROR(hidden.verify());
+    if (hidden.num_inputs > 1 || hidden.outputs.size() != 1 || hidden.output_type() != type)
+      return unsupported("another expression on hidden values");
+  }
+  if (p.epilogue.num_inputs > 1) return unsupported("an epilogue with operands");
+  return check_epilogue(p, type);
+}
+
+// How a cluster divides the work.
+struct Division {
+  int64_t vector = 8, packs = 0, groups = 1, own = 0, results = 0, hidden_vector = 1;
+  int64_t share = 0, batch = 1;  // pixels of a block; of these, that a thread has under way at once
+  int64_t shared = 0;
+};
+
+Result<Division> divide(const Gate& g, DType type, int64_t cluster) {
+  const auto size = static_cast<int64_t>(dtype_bytes(type, 1));
+  Division d;
+  d.vector = 16 / size;
+  if (g.channels % d.vector != 0 || g.results % d.vector != 0 || g.channels == 0 || g.hidden == 0 || g.pixels == 0)
+    return unsupported("{} channels, {} hidden values and {} results", g.channels, g.hidden, g.results);
+  const auto parts = [](int64_t count, int64_t of) { return (count + of - 1) / of; };
+  d.packs = g.channels / d.vector;
+  d.groups = cluster;
+  while (d.groups > 1 && parts(d.packs, d.groups) < 4) d.groups /= 2;  // 64 bytes and more make good reads
+  d.own = parts(d.packs, d.groups);
+  d.results = parts(g.results / d.vector, cluster) * d.vector;
+  while (d.hidden_vector < d.vector && g.hidden % (d.hidden_vector * 2) == 0) d.hidden_vector *= 2;
+  if (d.own > kThreads || g.hidden > kThreads * 16) return unsupported("{} channels of a block", d.own * d.vector);
+  d.share = parts(g.pixels, cluster / d.groups);
+  const int64_t rows = parts(d.share, kThreads / d.own);
+  d.batch = parts(rows, parts(rows, kMostBatch));
+  const auto by_sixteen = [](int64_t bytes) { return (bytes + 15) / 16 * 16; };
+  const int64_t columns = d.own * d.vector, pitch = (columns + 23) / 32 * 32 + 8;
+  d.shared = by_sixteen(g.hidden * columns * size) + by_sixteen(d.results * g.hidden * size) +
+             kThreads / d.own * pitch * 4 + by_sixteen(columns * 4) + by_sixteen(cluster * g.hidden * 4) +
+             2 * by_sixteen(g.hidden * 4) + by_sixteen(d.results * 4);
+  if (d.shared > kShared) return unsupported("{} bytes of weights and sums in a block", d.shared);
+  return d;
+}
+
+// <stored> name(s): the expression.
+Status add_expression(const char* name, const PointwiseExpr& expr, DType stored, KernelSource* source) {
+  WOOTZ_ASSIGN_OR_RETURN(const ExpressionText text, expression_text(expr, {"s"}));
+  source->code(fmt::format("W_FN {0} {1}(float s) {{\n{2}  return Put<{0}>::to({3});\n}}\n", storage_type(stored), name,
+                           text.lines, text.results[0]));
+  return Status();
+}
+
+// float name(p, i): the operand's, or none.
+void add_bias(const Problem& p, const char* name, int input, KernelSource* source) {
+  if (input >= 0)
+    source->operand(fmt::format("const {}* __restrict__", storage_type(p.inputs[static_cast<size_t>(input)].dtype)),
+                    fmt::format("of_{}", name), {false, input});
+  source->code(fmt::format("W_FN float {0}(const Operands& p, int i) {{ return {1}; }}\n", name,
+                           input < 0 ? "0" : fmt::format("(float)w_get(p.of_{}[i])", name)));
+}
+
+}  // namespace
+
+Status generate_squeeze_excite(const Problem& p, const BindArgs& args, int cluster, std::vector<Launch>* launches) {
+  WOOTZ_ASSIGN_OR_RETURN(const Gate g, gate_of(p, args));
+  WOOTZ_RETURN_IF_ERROR(check_types(p, g));
+  if (p.inputs[0].layout != Layout::kChannelsLast) return unsupported("layout {}", layout_name(p.inputs[0].layout));
+  const DType type = p.inputs[0].dtype;
+  WOOTZ_ASSIGN_OR_RETURN(const Division d, divide(g, type, cluster));
+  if (g.images * kMostCluster > kMultiprocessors) return unsupported("{} images", g.images);
+  if (args.outputs[0].volume() == 0) return Status();
+  KernelSource source("gemm/squeeze_excite.cuh", transient(p, args));
+  source.type("X", storage_type(type));
+  for (const auto& [name, value] : {std::pair<const char*, int64_t>{"kThreads", kThreads},
+                                    {"kVector", d.vector},
+                                    {"kCluster", cluster},
+                                    {"kGroups", d.groups},
+                                    {"kOwn", d.own},
+                                    {"kBatch", d.batch},
+                                    {"kHidden", g.hidden},
+                                    {"kHiddenVector", d.hidden_vector},
+                                    {"kResults", d.results},
+                                    {"kSharedBytes", d.shared}})
+    source.fixed(name, value);
+  source.number("packs", d.packs);
+  source.number("length", g.pixels);
+  source.number("most", d.share);
+  source.number("results", g.results);
+  source.operand(fmt::format("{}* __restrict__", storage_type(p.outputs[0].dtype)), "y", {true, 0});
+  for (const auto& [name, input] : {std::pair("x", 0), std::pair("w1", 1), std::pair("w2", g.w2)})
+    source.operand("const X* __restrict__", name, {false, input});
+  add_bias(p, "first_bias", g.b1, &source);
+  add_bias(p, "second_bias", g.b2, &source);
+  WOOTZ_RETURN_IF_ERROR(add_expression("hidden", p.as<SqueezeExciteParams>().hidden, type, &source));
+  WOOTZ_RETURN_IF_ERROR(add_expression("result", p.epilogue, p.outputs[0].dtype, &source));
+  LaunchSize size;
+  size.block = kThreads;
+  size.shared = static_cast<unsigned>(d.shared);
+  size.grid_z = static_cast<unsigned>(g.images * cluster);
+  size.cluster = static_cast<unsigned>(cluster);
+  return source.finish(size, launches);
+}
+
+namespace {
+
+// Where a launch of a part reads and writes: `inputs` and `output` are the part's operands, its own scratch memory
+// begins at `scratch`.
+Status add_part(const Problem& part, Generate generate, const std::vector<Pointer>& inputs, Pointer output,
+                size_t scratch, std::vector<Launch>* launches) {
+  std::vector<Dims> in, out;
+  for (const TensorDesc& t : part.inputs) in.push_back(t.dims);
+  for (const TensorDesc& t : part.outputs) out.push_back(t.dims);
+  const size_t before = launches->size();
+  WOOTZ_RETURN_IF_ERROR(generate(part, {in, out, {}}, launches));
+  for (size_t i = before; i < launches->size(); ++i) {
+    Launch& launch = (*launches)[i];
+    launch.workspace += scratch;
+    for (Pointer& p : launch.pointers) {
+      if (p.index < 0)
+        p.offset += scratch;
+      else
+        p = p.output ? output : inputs[static_cast<size_t>(p.index)];
+    }
+  }
+  return Status();
+}
+
+// A problem over one operand of these extents, channels last, with one result.
+Problem part_of(const Problem& p, FamilyParams params, const Dims& x, const Dims& y, const TensorDesc& like) {
+  Problem part;
+  part.params = std::move(params);
+  part.num_main = 1;
+  part.inputs = {{.dtype = p.inputs[0].dtype, .layout = p.inputs[0].layout, .dims = x, .max_dims = x}};
+  part.outputs = {{.dtype = like.dtype, .layout = p.inputs[0].layout, .dims = y, .max_dims = y}};
+  part.acc_dtype = p.inputs[0].dtype;
+  return part;
+}
+
+}  // namespace
+
+Status generate_squeeze_excite_apart(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
+  WOOTZ_ASSIGN_OR_RETURN(const Gate g, gate_of(p, args));
+  WOOTZ_RETURN_IF_ERROR(check_types(p, g));
+  if (g.images * kMostCluster > kMultiprocessors) return unsupported("{} images", g.images);
+  if (p.passing) return unsupported("extents that are found by running");
+  if (args.outputs[0].volume() == 0) return Status();
+  const Dims &x = args.inputs[0], &y = args.outputs[0];
+  Dims middle = y, hidden = y;
+  middle[1] = g.channels;
+  hidden[1] = g.hidden;
+  const auto bytes = [&](const Dims& dims) {
+    return (dtype_bytes(p.inputs[0].dtype, dims.volume()) + 255) / 256 * 256;
+  };
+  const Pointer of_mean{false, -1, 0}, of_hidden{false, -1, bytes(middle)};
+  const size_t scratch = bytes(middle) + bytes(hidden);
+  Ints spatial;
+  for (int axis = 2; axis < x.rank(); ++axis) spatial.push_back(axis);
+  const Problem mean = part_of(p, ReduceParams{.kind = ReduceKind::kMean, .axes = spatial}, x, middle, p.inputs[0]);
+  WOOTZ_RETURN_IF_ERROR(add_part(mean, generate_reduce, {{false, 0}}, of_mean, scratch, launches));
+  const auto product = [&](const Dims& from, const Dims& to, const TensorDesc& like, int w, int bias) {
+    Problem part = part_of(p, ConvParams{.has_bias = bias >= 0}, from, to, like);
+    for (const int i : {w, bias})
+      if (i >= 0) part.inputs.push_back(p.inputs[static_cast<size_t>(i)]);
+    for (size_t i = 1; i < part.inputs.size(); ++i)
+      part.inputs[i].dims = args.inputs[static_cast<size_t>(i == 1 ? w : bias)];
+    part.num_main = static_cast<int>(part.inputs.size());
+    return part;
+  };
+  Problem first = product(middle, hidden, p.inputs[0], 1, g.b1);
+  first.epilogue = p.as<SqueezeExciteParams>().hidden;
+  WOOTZ_RETURN_IF_ERROR(
+      add_part(first, generate_vector_product, {of_mean, {false, 1}, {false, g.b1}}, of_hidden, scratch, launches));
+  Problem second = product(hidden, y, p.outputs[0], g.w2, g.b2);
+  second.epilogue = p.epilogue;
+  return add_part(second, generate_vector_product, {of_hidden, {false, g.w2}, {false, g.b2}}, {true, 0}, scratch,
+                  launches);
+}
+
+// Measured on an H200, without timings the one thing to go by. What the blocks of a cluster read of an image comes at a
+// block's speed: of large images the mean is faster by all multiprocessors, in a launch of its own.
+double estimate_squeeze_excite(const Problem& p, int cluster) {
+  const Dims& x = p.inputs[0].dims;
+  const double bytes = static_cast<double>(dtype_bytes(p.inputs[0].dtype, x.volume()));
+  if (cluster == 0) return 3.8 + bytes / 1.6e6;
+  const double images = std::max(1.0, static_cast<double>(x[0]));
+  // Not every GPU has room for the larger cluster, which is for those who measure.
+  return (cluster > 8 ? 3.2 : 3.0) + bytes / images / (65e3 * std::min(cluster, 8));
+}
+
+}  // namespace wootz::cuda
