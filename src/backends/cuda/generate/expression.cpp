@@ -116,11 +116,18 @@ struct Operation {
   const char* type;  // of its register
   const std::vector<std::string>& values;
   const std::vector<std::string>& inputs;
+  size_t ordinary;  // of the inputs, the last
 
   std::string operand(int k) const {
     const uint16_t v = k == 0 ? in.a : k == 1 ? in.b : in.c;
     if (k >= pw_op_arity(in.op)) return "";
     return v < values.size() ? values[v] : "0";
+  }
+  // Operand 1 is a constant that is_ordinary_scale().
+  bool by_ordinary() const {
+    const PwInstr& scale = expr.code[in.b];
+    if (scale.op == PwOp::kInput) return scale.a < inputs.size() && scale.a + ordinary >= inputs.size();
+    return scale.op == PwOp::kConst && scale.type == DType::kF32 && is_ordinary_scale(scale.imm0);
   }
   DType from() const { return pw_op_arity(in.op) > 0 ? expr.code[in.a].type : in.type; }
   std::string immediate(double v) const {
@@ -159,7 +166,7 @@ Result<std::string> quantized(const Operation& o) {
     return fmt::format("w_small<{}>({} / {} + 0.0f, true).value()", small_type(to), a, b);
   if (is_small(to))
     return fmt::format("w_small<{}>((float)((double)({} / {}) + (double){}), true).value()", small_type(to), a, b, c);
-  return fmt::format("w_quantize<{}>({}, {}, (float){})", o.type, a, b, c);
+  return fmt::format("{}<{}>({}, {}, (float){})", o.by_ordinary() ? "w_quantize_by" : "w_quantize", o.type, a, b, c);
 }
 
 // By kForms. Replaces the single letters that stand by themselves.
@@ -204,16 +211,18 @@ Result<std::string> value_of(const Operation& o) {
 
 }  // namespace
 
+bool is_ordinary_scale(double scale) { return scale >= 0x1p-100 && scale <= 0x1p100; }
+
 Result<ExpressionText> expression_text(const PointwiseExpr& expr, const std::vector<std::string>& inputs,
-                                       Products products) {
+                                       const ExpressionRules& rules) {
   ExpressionText text;
   if (expr.empty() && !inputs.empty()) text.results.push_back(inputs[0]);
   std::vector<std::string> values;
   for (const PwInstr& in : expr.code) {
     const char* type = register_type(in.type);
     if (type == nullptr) return unsupported("type {}", dtype_name(in.type));
-    WOOTZ_ASSIGN_OR_RETURN(std::string value, value_of({expr, in, type, values, inputs}));
-    if (products == Products::kRounded && in.op == PwOp::kMul && type == std::string_view("float"))
+    WOOTZ_ASSIGN_OR_RETURN(std::string value, value_of({expr, in, type, values, inputs, rules.ordinary}));
+    if (rules.products == Products::kRounded && in.op == PwOp::kMul && type == std::string_view("float"))
       value = fmt::format("w_times({}, {})", values[in.a], values[in.b]);
     if (is_integer(in.type) && dtype_bits(in.type) < 8) {
       value = in_few_bits(in, value);

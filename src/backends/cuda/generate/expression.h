@@ -12,6 +12,15 @@ namespace wootz::cuda {
 // how many neighbours a thread computes: the bits then differ from kernel to kernel.
 enum class Products { kFused, kRounded };
 
+// Whether quotients by it stay far from the ends of the range of floats: w_quantize_by() takes such scales alone.
+bool is_ordinary_scale(double scale);
+
+// `ordinary`: so many operands, the last, are constants, of which is_ordinary_scale() says yes where they are scales.
+struct ExpressionRules {
+  Products products = Products::kFused;
+  size_t ordinary = 0;
+};
+
 struct ExpressionText {
   std::string lines;                 // a constant for each value: t0, t1, ...
   std::vector<std::string> results;  // in their register types
@@ -19,7 +28,7 @@ struct ExpressionText {
 // `inputs[k]`: source of operand k in its register type. Of an empty expression, the first is the result. Errors: a
 // type or operation that has no form here.
 Result<ExpressionText> expression_text(const PointwiseExpr& expr, const std::vector<std::string>& inputs,
-                                       Products products = Products::kFused);
+                                       const ExpressionRules& rules = {});
 
 // Of a kernel that is not pointwise itself and whose results are of the register type of `type`. Errors: what
 // expression_text() or the kernel cannot read, compute or store.

@@ -1,6 +1,5 @@
 // Families gemm and conv of 16-bit floats by constant weights on tensor cores: which of them, and which tiles suit.
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 
 #include "backend/operand_dims.h"
@@ -9,6 +8,7 @@
 #include "backends/cuda/generate/kernel_source.h"
 #include "backends/cuda/generate/kernels.h"
 #include "backends/cuda/generate/tile.h"
+#include "backends/cuda/generate/tile_cost.h"
 #include "backends/cuda/support/int8_weights.h"
 
 namespace wootz::cuda {
@@ -37,35 +37,7 @@ Result<TileProduct> describe_half(const Problem& p, const BindArgs& args) {
   return b;
 }
 
-double bytes_of(const Problem& p) {
-  double bytes = 0;
-  for (const TensorDesc& d : p.inputs) bytes += static_cast<double>(dtype_bytes(d.dtype, d.dims.volume()));
-  for (const TensorDesc& d : p.outputs) bytes += static_cast<double>(dtype_bytes(d.dtype, d.dims.volume()));
-  return bytes;
-}
-
-// On an H100, as fitted to its times at batch 1: a start; the slowest of what a multiprocessor multiplies and reads,
-// what the L2 gives, the memory, and waiting for one stage after the other; the way of the results, by way of the other
-// blocks of a cluster.
-double tile_us(const Problem& p, const TileProduct& b, const Tile& t) {
-  constexpr double kProcessors = 132, kStartUs = 1, kFirstUs = 0.66, kStageUs = 0.23, kClusterUs = 0.52, kBlockUs = 0.2;
-  constexpr double kMacsPerUs = 7.8e5, kBytesPerUs = 8.3e4, kStoresPerUs = 9.5e3;  // of a multiprocessor
-  constexpr double kL2BytesPerUs = 6.2e6, kMemoryBytesPerUs = 3.3e6, kShared = 227 << 10;
-  const auto parts = [](int64_t count, int64_t each) { return static_cast<double>((count + each - 1) / each); };
-  const double blocks = parts(b.rows, t.rows) * parts(b.columns, t.columns) * t.cluster;
-  const int64_t step = t.line / b.size * t.shares * t.cluster;
-  const double each = std::ceil(blocks / kProcessors), stages = parts(b.pitch(), step);
-  // Elements that are fetched one by one take so much longer.
-  const double fetching = b.by_sixteen() ? 1 : 4;
-  const double at_once = std::clamp(std::floor(kShared / t.bytes()), 1.0, 2.0);
-  const double stage_bytes = static_cast<double>(t.shares) * (t.rows + t.columns) * t.line;
-  const double results = static_cast<double>(t.rows) * t.columns;
-  const double macs = each * stages * static_cast<double>(t.line / b.size * t.shares) * results / kMacsPerUs;
-  const double read = each * stages * stage_bytes / kBytesPerUs, l2 = blocks * stages * stage_bytes / kL2BytesPerUs;
-  const double waiting = std::ceil(blocks / (kProcessors * at_once)) * (kFirstUs + stages * kStageUs * fetching);
-  return kStartUs + std::max({macs, read, l2, waiting, bytes_of(p) / kMemoryBytesPerUs}) +
-         each * results / kStoresPerUs + (t.cluster > 1 ? kClusterUs + kBlockUs * t.cluster : 0);
-}
+constexpr TileCosts kCosts{1, 0.66, 0.23, 0.52, 0.2, 7.8e5, 8.3e4, 9.5e3, 6.2e6};
 
 // Of a library's kernel for the problem on a GPU whose own instructions for large products these tiles do not use.
 double library_us(double macs, double bytes) { return 3 + macs / 2.5e8 + bytes / 3.3e6; }
@@ -98,17 +70,10 @@ double estimate_half(const Problem& p, size_t tile) {
   const std::vector<Dims> in = operand_dims(p.inputs), out = operand_dims(p.outputs);
   const Result<TileProduct> b = describe_half(p, {in, out, {}});
   if (!b.ok()) return 0;
-  const double own = tile_us(p, *b, kHalfTiles[tile]);
-  double best = INFINITY;
-  size_t better = 0;
-  for (size_t i = 0; i < std::size(kHalfTiles); ++i) {
-    const double us = tile_us(p, *b, kHalfTiles[i]);
-    best = std::min(best, us);
-    better += us < own || (us == own && i < tile);
-  }
+  const TileEstimate e = estimate_tile(p, *b, kHalfTiles, tile, kCosts, kMost);
   const double macs = static_cast<double>(b->rows) * static_cast<double>(b->columns) * static_cast<double>(b->depth());
-  if (better >= kMost || own > 1.5 * best || best > kHopeless * library_us(macs, bytes_of(p))) return 0;
-  return std::max(own, macs / kMacsPerUs);
+  if (!e.suits || e.best_us > kHopeless * library_us(macs, bytes_of(p))) return 0;
+  return std::max(e.us, macs / kMacsPerUs);
 }
 
 bool has_half_tiles(const Problem& p) {

@@ -1,13 +1,11 @@
 // Families gemm and conv of 8-bit operands: which of them, what their constants look like, and which tile suits.
-#include <algorithm>
-#include <cmath>
-
 #include "backend/operand_dims.h"
 #include "backend/quantized.h"
 #include "backends/cuda/generate/expression.h"
 #include "backends/cuda/generate/families.h"
 #include "backends/cuda/generate/kernel_source.h"
 #include "backends/cuda/generate/tile.h"
+#include "backends/cuda/generate/tile_cost.h"
 #include "backends/cuda/support/int8_weights.h"
 
 namespace wootz::cuda {
@@ -15,19 +13,7 @@ namespace {
 
 constexpr int64_t kPitchStep = 64;  // of packed columns, in bytes
 
-// A kernel's start, what its multiprocessors compute one behind the other, and bytes; on an H200.
-double tile_us(const Problem& p, const TileProduct& b, const Tile& t) {
-  constexpr double kProcessors = 132, kMacsPerUs = 2500.0 * 1755, kIterationUs = 0.15;
-  const auto parts = [](int64_t count, int64_t each) { return static_cast<double>((count + each - 1) / each); };
-  const double blocks = parts(b.rows, t.rows) * parts(b.columns, t.columns) * static_cast<double>(b.batch);
-  const double each = std::ceil(blocks / kProcessors), iterations = parts(b.pitch(), 64 * t.shares);
-  const double sums = each * iterations * 64.0 * t.shares * t.rows * t.columns / kMacsPerUs;
-  const double waiting = std::ceil(each / 2) * (1 + iterations * kIterationUs * (b.by_sixteen() ? 1 : 4));
-  double bytes = 0;
-  for (const TensorDesc& d : p.inputs) bytes += static_cast<double>(dtype_bytes(d.dtype, d.dims.volume()));
-  for (const TensorDesc& d : p.outputs) bytes += static_cast<double>(dtype_bytes(d.dtype, d.dims.volume()));
-  return 2 + std::max({sums, waiting, bytes / 3e6});
-}
+constexpr TileCosts kCosts{0.95, 0.9, 0.4, 0.2, 0.01, 1.35e6, 2.7e5, 5e3, 4.6e6};
 
 // At concrete extents. Errors: what these kernels do not compute, and why.
 Result<TileProduct> describe_int8(const Problem& p, const BindArgs& args) {
@@ -95,18 +81,18 @@ Result<std::optional<PackedForm>> pack_int8(const Problem& p, int input, const H
 Status generate_int8(const Problem& p, const BindArgs& args, size_t tile, std::vector<Launch>* launches) {
   WOOTZ_ASSIGN_OR_RETURN(const TileProduct b, describe_int8(p, args));
   if (b.rows * b.batch * b.columns == 0) return Status();
+  if (!b.packed && kInt8Tiles[tile].cluster > 1) return unsupported("sums of several matrices shared in a cluster");
   return write_tile(p, args, b, kInt8Tiles[tile], {"s8", "int", transient(p, args), true}, launches);
 }
 
-// 0: other tiles are clearly better at these extents, and need not be compiled to know it.
+// 0: enough other tiles are better at these extents: it need not be compiled to know it.
 double estimate_int8(const Problem& p, size_t tile) {
+  constexpr size_t kMost = 4;
   const std::vector<Dims> in = operand_dims(p.inputs), out = operand_dims(p.outputs);
   const Result<TileProduct> b = describe_int8(p, {in, out, {}});
   if (!b.ok()) return 0;
-  double best = INFINITY;
-  for (const Tile& t : kInt8Tiles) best = std::min(best, tile_us(p, *b, t));
-  const double own = tile_us(p, *b, kInt8Tiles[tile]);
-  return own <= 1.4 * best ? own : 0;
+  const TileEstimate e = estimate_tile(p, *b, kInt8Tiles, tile, kCosts, kMost);
+  return e.suits ? e.us : 0;
 }
 
 }  // namespace wootz::cuda

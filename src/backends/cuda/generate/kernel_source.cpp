@@ -131,8 +131,8 @@ Status KernelSource::epilogue(const Problem& p, DType type, std::string_view par
 }
 
 Status KernelSource::results(const PointwiseExpr& expr, std::string_view parameters, const std::string& reads,
-                             const std::vector<std::string>& inputs, Products products) {
-  WOOTZ_ASSIGN_OR_RETURN(const ExpressionText text, expression_text(expr, inputs, products));
+                             const std::vector<std::string>& inputs, const ExpressionRules& rules) {
+  WOOTZ_ASSIGN_OR_RETURN(const ExpressionText text, expression_text(expr, inputs, rules));
   code(fmt::format("W_FN Pack<Y, kVector> results(const Operands& p, const Constants& c, {}) {{\n{}", parameters,
                    reads));
   code(
@@ -166,9 +166,10 @@ std::string KernelSource::text(bool arguments, const LaunchSize& size) const {
   }
   return fmt::format(
       "{}\n// The problem.\n{}struct Operands {{\n{}}};\nstruct Constants {{\n{}}};\n{}\n{}\n"
-      "extern \"C\" __global__ void __launch_bounds__({}){} wootz_kernel({}) {{\n"
+      "extern \"C\" __global__ void __launch_bounds__({}{}){} wootz_kernel({}) {{\n"
       "  kernel(Operands{{{}}}, Constants{{{}}});\n}}\n",
       prelude(), types_, pointers, members, code_, kernel_text(file_), size.block,
+      size.at_once > 0 ? fmt::format(", {}", size.at_once) : "",
       size.cluster > 1 ? fmt::format(" __cluster_dims__(1, 1, {})", size.cluster) : "", parameters, given, numbers);
 }
 

@@ -54,7 +54,7 @@ class KernelSource {
   // Pack<Y, kVector> results(p, c, `parameters`): an expression on kVector neighbours, as they are stored. `reads`:
   // lines before the loop over them; `inputs`: the expression's operands at neighbour k.
   Status results(const PointwiseExpr& expr, std::string_view parameters, const std::string& reads,
-                 const std::vector<std::string>& inputs, Products products = Products::kFused);
+                 const std::vector<std::string>& inputs, const ExpressionRules& rules = {});
   // Declarations that depend on more than numbers, after all of the above that were given before.
   void code(std::string_view declarations) { code_ += declarations; }
 

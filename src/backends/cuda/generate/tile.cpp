@@ -130,7 +130,7 @@ Status write_results(const Operands& operands, const PointwiseExpr& epilogue, si
   if (!epilogue.empty()) inputs.resize(epilogue.num_inputs - extras, "0");
   for (size_t i = 0; i < extras; ++i) inputs.push_back(fmt::format("extras[{}]", i));
   return source->results(epilogue, "const float (&a)[kVector], const At& at, int n, const float* extras", reads, inputs,
-                         rounded ? Products::kRounded : Products::kFused);
+                         {rounded ? Products::kRounded : Products::kFused, extras});
 }
 
 // The expression's, and the bias.
@@ -173,6 +173,7 @@ Status write_tile(const Problem& p, const BindArgs& args, const TileProduct& b, 
   LaunchSize size;
   size.block = static_cast<unsigned>(tile.threads());
   size.shared = static_cast<unsigned>(tile.bytes());
+  size.at_once = static_cast<unsigned>(tile.at_once());
   size.grid_x = blocks_for(b.rows, tile.rows);
   size.grid_y = blocks_for(b.columns, tile.columns);
   size.grid_z = static_cast<unsigned>(b.batch * tile.cluster);

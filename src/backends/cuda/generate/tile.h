@@ -50,7 +50,7 @@ Status write_tile(const Problem& problem, const BindArgs& args, const TileProduc
 Status write_by_eight(const Problem& problem, const BindArgs& args, int64_t columns, KernelSource* source);
 
 // The epilogue with its floating constants as further operands, so that layers that differ in nothing else are one
-// kernel; `constants` gets their values.
+// kernel; `constants` gets their values. Scales that are not ordinary stay.
 PointwiseExpr with_constants_as_operands(const PointwiseExpr& epilogue, std::vector<float>* constants);
 
 }  // namespace wootz::cuda

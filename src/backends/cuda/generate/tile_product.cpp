@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "backend/quantized.h"
+#include "backends/cuda/generate/expression.h"
 #include "backends/cuda/generate/tile.h"
 #include "backends/cuda/generate/window.h"
 
@@ -105,8 +106,13 @@ Result<TileProduct> describe_tile(const Problem& p, const BindArgs& args) {
 
 PointwiseExpr with_constants_as_operands(const PointwiseExpr& epilogue, std::vector<float>* constants) {
   PointwiseExpr e = epilogue;
+  const auto is_odd_scale = [&](const PwInstr& in) {
+    return !is_ordinary_scale(in.imm0) &&
+           std::any_of(epilogue.code.begin(), epilogue.code.end(),
+                       [&](const PwInstr& q) { return q.op == PwOp::kQuantize && &in == &e.code[q.b]; });
+  };
   for (PwInstr& in : e.code) {
-    if (in.op != PwOp::kConst || in.type != DType::kF32) continue;
+    if (in.op != PwOp::kConst || in.type != DType::kF32 || is_odd_scale(in)) continue;
     constants->push_back(static_cast<float>(in.imm0));
     in = {PwOp::kInput, DType::kF32, e.num_inputs++};
   }

@@ -12,11 +12,13 @@ namespace wootz::cuda {
 // for each share: memory is read by requests of so many.
 struct Tile {
   std::string_view name;  // as it stands in the names of kernels
-  int rows, columns, warps_m, warps_n, shares, stages, cluster = 1, line = 64;
+  int rows, columns, warps_m, warps_n, shares, stages, cluster = 1, line = 128;
   constexpr int threads() const { return 32 * warps_m * warps_n * shares; }
   constexpr int bytes() const {  // of shared memory
     return stages * shares * (rows + columns) * line + (cluster > 1 ? rows * columns * 4 : 0);
   }
+  // Blocks that a Hopper GPU's multiprocessor has room for, of two at most: more of them make nothing faster.
+  constexpr int at_once() const { return 2 * bytes() <= (227 << 10) ? 2 : 1; }
   // The least: clusters are there from 9.0 on, and so much shared memory on no GPU between 8.0 and that.
   constexpr int capability() const { return cluster > 1 || bytes() > (99 << 10) ? 90 : 80; }
 };
@@ -25,12 +27,8 @@ inline constexpr Tile kInt8Tiles[] = {
 #include "backends/cuda/generate/int8_tiles.inc"
 #undef INT8_TILE
 };
-constexpr Tile by_lines_of_128(Tile tile) {
-  tile.line = 128;
-  return tile;
-}
 inline constexpr Tile kHalfTiles[] = {
-#define HALF_TILE(...) by_lines_of_128({__VA_ARGS__}),
+#define HALF_TILE(...) {__VA_ARGS__},
 #include "backends/cuda/generate/half_tiles.inc"
 #undef HALF_TILE
 };

@@ -14,6 +14,7 @@ struct LaunchSize {
   unsigned block = 256;
   unsigned shared = 0;   // dynamic shared memory, bytes
   unsigned cluster = 1;  // blocks of a cluster, along z: the kernel's source says so too
+  unsigned at_once = 0;  // blocks of a multiprocessor that registers are to suffice for; 0: the compiler decides
 };
 
 class Module {

@@ -213,6 +213,17 @@ W_FN typename Reg<T>::t w_round_to(float v) {
 constexpr float kIntegersFrom = 12582912.0f;  // 3 * 2^22
 W_FN float w_short2f(int v) { return w_bits2f(0x4B400000u + (u32)v) - kIntegersFrom; }
 
+// By a b of 2 to the -100th to 2 to the 100th, without a branch. What is outside of To is cut off ahead of the
+// division; each of the two corrections takes a quotient nearer to a / b, of which the second rounds as a division
+// does.
+template <class To>
+W_FN To w_quantize_by(float a, float b, float c) {
+  const float inverse = 1.0f / b, low = ((float)Lim<To>::lo - c) * b, high = ((float)Lim<To>::hi - c) * b;
+  const float inside = a != a ? -c * b : fminf(fmaxf(a, low), high), near = w_times(inside, inverse);
+  const float nearer = fmaf(fmaf(-near, b, inside), inverse, near);
+  return (To)(w_f2bits(fmaf(fmaf(-nearer, b, inside), inverse, nearer) + kIntegersFrom) + (u32)(int)c);
+}
+
 template <class To>
 W_FN To w_quantize(float a, float b, float c) {
   if constexpr (sizeof(To) == 1) {

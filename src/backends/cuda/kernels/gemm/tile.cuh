@@ -19,8 +19,8 @@
 constexpr int kRowParts = kRows / kWarpsM / 16, kColumnParts = kColumns / kWarpsN / 8;  // of a warp, as mma has them
 constexpr int kSumPitch = kColumns + 8;
 
-// Sums of so many row parts are in shared memory at once: of integers one, to keep the code short.
-constexpr int kPartsAtOnce = sizeof(X) > 1 && kShares* kRows* kSumPitch * 4 <= kStages* kStageBytes ? kRowParts : 1;
+// Sums of so many row parts are in shared memory at once.
+constexpr int kPartsAtOnce = kShares * kRows * kSumPitch * 4 <= kStages * kStageBytes ? kRowParts : 1;
 constexpr int kBlockVectors = kRows * kColumns / kVector;
 constexpr int kVectors = kBlockVectors / kRowParts * kPartsAtOnce;  // of the rows that are stored at once
 constexpr int kOwnVectors = kBlockVectors / kCluster;               // that a block of a cluster stores

@@ -1,0 +1,56 @@
+#include "backends/cuda/generate/tile_cost.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace wootz::cuda {
+namespace {
+
+// A start; the slowest of what a multiprocessor multiplies and reads, what the L2 gives, the memory, and waiting for
+// one stage after the other; the way of the results, by way of the other blocks of a cluster.
+double tile_us(const Problem& p, const TileProduct& b, const Tile& t, const TileCosts& c) {
+  constexpr double kProcessors = 132, kMemoryBytesPerUs = 3.3e6;
+  const auto parts = [](int64_t count, int64_t each) { return static_cast<double>((count + each - 1) / each); };
+  const double blocks = parts(b.rows, t.rows) * parts(b.columns, t.columns) * static_cast<double>(t.cluster * b.batch);
+  const int64_t step = t.line / b.size * t.shares * t.cluster;
+  const double each = std::ceil(blocks / kProcessors), stages = parts(b.pitch(), step);
+  // Elements that are fetched one by one take so much longer.
+  const double fetching = b.by_sixteen() ? 1 : 4;
+  const double at_once = t.at_once();
+  const double stage_bytes = static_cast<double>(t.shares) * (t.rows + t.columns) * t.line;
+  const double results = static_cast<double>(t.rows) * t.columns;
+  const double macs = each * stages * static_cast<double>(t.line / b.size * t.shares) * results / c.macs;
+  const double read = each * stages * stage_bytes / c.bytes, l2 = blocks * stages * stage_bytes / c.l2_bytes;
+  const double waiting = std::ceil(blocks / (kProcessors * at_once)) * (c.first + stages * c.stage * fetching);
+  return c.start + std::max({macs, read, l2, waiting, bytes_of(p) / kMemoryBytesPerUs}) + each * results / c.stores +
+         (t.cluster > 1 ? c.cluster + c.block * t.cluster : 0);
+}
+
+}  // namespace
+
+double bytes_of(const Problem& p) {
+  double bytes = 0;
+  for (const TensorDesc& d : p.inputs) bytes += static_cast<double>(dtype_bytes(d.dtype, d.dims.volume()));
+  for (const TensorDesc& d : p.outputs) bytes += static_cast<double>(dtype_bytes(d.dtype, d.dims.volume()));
+  return bytes;
+}
+
+TileEstimate estimate_tile(const Problem& p, const TileProduct& b, std::span<const Tile> tiles, size_t tile,
+                           const TileCosts& costs, size_t most) {
+  constexpr double kWorse = 1.5;
+  TileEstimate e{tile_us(p, b, tiles[tile], costs), INFINITY, false};
+  constexpr int kEverywhere = 80;  // the capability that every GPU has
+  bool first = tiles[tile].capability() == kEverywhere;
+  size_t better = 0;
+  for (size_t i = 0; i < tiles.size(); ++i) {
+    const double us = tile_us(p, b, tiles[i], costs);
+    e.best_us = std::min(e.best_us, us);
+    if (!(us < e.us || (us == e.us && i < tile))) continue;
+    ++better;
+    first = first && tiles[i].capability() > kEverywhere;
+  }
+  e.suits = first || (better < most && e.us <= kWorse * e.best_us);
+  return e;
+}
+
+}  // namespace wootz::cuda
