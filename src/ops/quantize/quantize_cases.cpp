@@ -57,6 +57,19 @@ void quantize_cases(CaseList& list) {
   for (const DType type : {DType::kU8, DType::kI16, DType::kU4})  // of what is no number: 0, whatever the zero point
     list.add(std::string("quantize/nan_") + dtype_name(type), "Quantize",
              {gaps, scales(DType::kF32, {}), list.random(type, {}, 3, 3)}, {}, 1, {false, true, true});
+  // Quotients that lie between two integers, or next to there, and those that are far outside.
+  HostTensor ends = HostTensor::allocate(DType::kF32, {4, 130}).value(), tenth = list.random(DType::kF32, {}, 0.1, 0.1);
+  const auto step = static_cast<float>(tenth.get_f64(0));
+  for (int64_t i = 0; i < ends.volume(); ++i) {
+    const float half = (static_cast<float>(i / 4 - 64) + 0.5F) * step, far[] = {3e38F, INFINITY, 1e-44F, 1e9F};
+    const float sides[] = {half, std::nextafter(half, 1e9F), std::nextafter(half, -1e9F),
+                           i % 8 < 4 ? far[i / 8 % 4] : -far[i / 8 % 4]};
+    ends.set_f64(i, static_cast<double>(sides[i % 4]));
+  }
+  for (const DType type : {DType::kU8, DType::kI8})
+    list.add(std::string("quantize/ends_") + dtype_name(type), "Quantize",
+             {ends, tenth, list.random(type, {}, type == DType::kU8 ? 40 : 0, type == DType::kU8 ? 40 : 0)}, {}, 1,
+             {false, true, true});
   list.add("quantize/f16", "Quantize", {list.random(DType::kF16, {7, 9}), scales(DType::kF16, {})},
            {{"to", std::string("i8")}}, 1, {false, true});
   list.add("dequantize/i32", "Dequantize", {list.random(DType::kI32, {7, 9}, -9000, 9000), scales(DType::kF32, {})}, {},
