@@ -280,7 +280,7 @@ def test_the_alias_is_installed_by_the_line(tmp_path):
     run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], tmp_path)
     here = pathlib.Path(np.__file__).parents[1]
     more = {"PATH": f"{tmp_path / 'venv/bin'}:{os.environ['PATH']}", "PYTHONPATH": f"{BUILD / 'python'}:{here}"}
-    assert "tensorrt" in shell(tmp_path, "docs/installing.md", 4, **more)
+    assert "tensorrt" in shell(tmp_path, "docs/installing.md", 5, **more)
     print(run(["python", "-c", "import tensorrt; print(tensorrt.__version__)"], tmp_path, **more))
 
 

@@ -35,7 +35,7 @@ namespace {
 
 // Index in memory of a row-major element.
 int64_t place(Layout layout, const Dims& dims, int64_t index) {
-  if (layout == Layout::kLinear) return index;
+  if (layout == Layout::kLinear || dims.rank() < 3) return index;
   Dims at = dims;
   for (int d = dims.rank() - 1; d >= 0; --d) {
     at[static_cast<size_t>(d)] = index % dims[static_cast<size_t>(d)];
@@ -46,8 +46,7 @@ int64_t place(Layout layout, const Dims& dims, int64_t index) {
     spatial = spatial * dims[static_cast<size_t>(d)] + at[static_cast<size_t>(d)];
     positions *= dims[static_cast<size_t>(d)];
   }
-  if (layout == Layout::kChannelsLast) return (at[0] * positions + spatial) * dims[1] + at[1];
-  const int64_t block = layout == Layout::kBlocked8 ? 8 : 16, blocks = (dims[1] + block - 1) / block;
+  const auto [blocks, block] = channel_order(layout, dims[1]);
   return ((at[0] * blocks + at[1] / block) * positions + spatial) * block + at[1] % block;
 }
 
