@@ -13,6 +13,8 @@ if(WOOTZ_PRECOMPILED)
   foreach(target wootz_precompiled wootz_precompiled_pie)
     target_link_libraries(${target} PRIVATE wootz_common)
     target_precompile_headers(${target} PRIVATE ${standard_headers})
+    # The time of what it includes is no part of it: else ccache knows nothing that is compiled with it again.
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>)
   endforeach()
   if(WOOTZ_TESTS)
     target_link_libraries(wootz_precompiled_pie PRIVATE GTest::gmock GTest::gtest)
