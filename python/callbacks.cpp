@@ -3,10 +3,8 @@
 
 #include <cstdio>
 #include <cstring>
-#include <map>
-#include <unordered_map>
 
-#include "shared.h"
+#include "kept.h"
 
 using namespace nvinfer1;
 
@@ -37,23 +35,6 @@ void report(nb::handle self, const char* method, nb::python_error& error) {
   // What a logger raises cannot be logged.
   if (nb::isinstance<ILogger>(self)) return error.discard_as_unraisable(name_of(self, method).c_str());
   log(ILogger::Severity::kERROR, name_of(self, method) + " raised " + said_by(error));
-}
-
-using Slots = std::map<std::string, nb::object>;
-
-// By owner; an entry goes with its owner. Never destroyed: the interpreter may be gone before static objects are.
-Shared<std::unordered_map<PyObject*, Slots>>& slots() {
-  static auto* const all = new Shared<std::unordered_map<PyObject*, Slots>>;
-  return *all;
-}
-
-void drop_slots(void* owner) noexcept {
-  Slots dropped;  // what goes with it may come back here
-  const std::lock_guard lock(slots().mutex);
-  const auto at = slots().all.find(static_cast<PyObject*>(owner));
-  if (at == slots().all.end()) return;
-  dropped = std::move(at->second);
-  slots().all.erase(at);
 }
 
 void bind_versions_of_interfaces(nb::module_& m) {
@@ -147,23 +128,12 @@ void not_there(nb::handle self, const char* method) {
 }
 
 void keep_as(nb::handle owner, const char* name, nb::handle object) {
-  nb::object kept = nb::borrow(object);  // later what was there before, whose end may come back here
-  bool first = false;
-  {
-    const std::lock_guard lock(slots().mutex);
-    const auto [at, made] = slots().all.try_emplace(owner.ptr());
-    std::swap(at->second[name], kept);
-    first = made;
-  }
-  if (first) nb::keep_alive_cb(owner, owner.ptr(), drop_slots);
+  Kept<nb::object>::keep(owner, name, nb::borrow(object));
 }
 
 nb::object kept_as(nb::handle owner, const char* name) {
-  const std::lock_guard lock(slots().mutex);
-  const auto at = slots().all.find(owner.ptr());
-  if (at == slots().all.end()) return nb::none();
-  const auto slot = at->second.find(name);
-  return slot == at->second.end() ? nb::none() : slot->second;
+  nb::object object = Kept<nb::object>::of(owner, name);
+  return object.is_valid() ? object : nb::none();
 }
 
 void bind_callbacks(nb::module_& m) {

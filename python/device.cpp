@@ -1,12 +1,12 @@
 #include "device.h"
 
 #include <cstdlib>
+#include <map>
 #include <stdexcept>
-#include <unordered_map>
 #include <utility>
 
 #include "callbacks.h"
-#include "shared.h"
+#include "kept.h"
 #include "wootz/extensions.h"
 
 using namespace nvinfer1;
@@ -52,52 +52,9 @@ void copy(const DeviceBlock& block, void* to, const void* from, size_t bytes) {
   if (failed != 0) throw std::runtime_error("the copy failed: see the log");
 }
 
-using Blocks = std::map<std::string, std::shared_ptr<DeviceBlock>>;
-
 // By context: the memory that its tensors have as addresses; while it is here, a block is not freed. An entry goes
-// after its context's end, when no inference is under way. Never destroyed: the interpreter may be gone before static
-// objects are.
-Shared<std::unordered_map<PyObject*, Blocks>>& blocks() {
-  static auto* const all = new Shared<std::unordered_map<PyObject*, Blocks>>;
-  return *all;
-}
-
-void drop_blocks(void* context) noexcept {
-  Blocks dropped;  // what goes with them may come back here
-  const std::lock_guard lock(blocks().mutex);
-  const auto at = blocks().all.find(static_cast<PyObject*>(context));
-  if (at == blocks().all.end()) return;
-  dropped = std::move(at->second);
-  blocks().all.erase(at);
-}
-
-void hold(nb::handle context, const char* name, std::shared_ptr<DeviceBlock> block) {
-  bool first = false;
-  {
-    const std::lock_guard lock(blocks().mutex);
-    const auto [at, made] = blocks().all.try_emplace(context.ptr());
-    std::swap(at->second[name], block);  // the one before goes after it
-    first = made;
-  }
-  if (first) nb::keep_alive_cb(context, context.ptr(), drop_blocks);
-}
-
-void let_go(nb::handle context, const char* name) {
-  std::shared_ptr<DeviceBlock> before;
-  const std::lock_guard lock(blocks().mutex);
-  const auto at = blocks().all.find(context.ptr());
-  if (at == blocks().all.end()) return;
-  const auto block = at->second.find(name);
-  if (block == at->second.end()) return;
-  before = std::move(block->second);
-  at->second.erase(block);
-}
-
-Blocks held_by(nb::handle context) {
-  const std::lock_guard lock(blocks().mutex);
-  const auto at = blocks().all.find(context.ptr());
-  return at == blocks().all.end() ? Blocks() : at->second;
-}
+// after its context's end, when no inference is under way.
+using Blocks = Kept<std::shared_ptr<DeviceBlock>>;
 
 }  // namespace
 
@@ -185,7 +142,7 @@ bool set_address(nb::handle context, const char* name, nb::handle memory) {
     if (!memory.is_none() && !nb::try_cast<size_t>(memory, number))
       throw nb::type_error("an address is a number, a DeviceMemory or None");
     if (!c->setTensorAddress(name, reinterpret_cast<void*>(number))) return false;
-    let_go(context, name);
+    Blocks::forget(context, name);
     return true;
   }
   const std::shared_ptr<DeviceBlock> block = nb::cast<DeviceMemory&>(memory).block();
@@ -198,12 +155,12 @@ bool set_address(nb::handle context, const char* name, nb::handle memory) {
   if (on_device && engine->getTensorLocation(name) == TensorLocation::kHOST)
     throw nb::value_error(("'" + std::string(name) + "' is read by the host: give it the address of an array").c_str());
   if (!c->setTensorAddress(name, block->memory)) return false;
-  hold(context, name, block);
+  Blocks::keep(context, name, block);
   return true;
 }
 
 void check_addresses(nb::handle context) {
-  const Blocks held = held_by(context);
+  const Blocks::Named held = Blocks::of(context);
   if (held.empty()) return;
   auto* const c = nb::cast<IExecutionContext*>(context);
   const ICudaEngine& engine = c->getEngine();

@@ -11,18 +11,10 @@ namespace wootz {
 namespace {
 
 bool is_mean_of_images(const Node& node) {
-  const int rank = node.input(0)->rank();
-  if (node.num_outputs() != 1 || rank < 3 || node.has_attr("epilogue")) return false;
-  if (node.is("Pool"))
-    return node.attr_string("kind") == "avg" && node.attr_int("global") != 0 && !node.has_attr("x_scale");
-  if (!node.is("Reduce") || node.attr_string("kind") != "mean" || node.attr_int("keepdims", 1) == 0) return false;
-  std::vector<int64_t> axes = node.attr_ints("axes");
-  for (int64_t& axis : axes) axis += axis < 0 ? rank : 0;
-  std::sort(axes.begin(), axes.end());
-  if (axes.size() != static_cast<size_t>(rank - 2)) return false;
-  for (size_t i = 0; i < axes.size(); ++i)
-    if (axes[i] != static_cast<int64_t>(i + 2)) return false;
-  return true;
+  if (node.num_outputs() != 1) return false;
+  if (is_spatial_mean(node)) return node.attr_int("keepdims", 1) != 0;
+  return node.is("Pool") && node.attr_string("kind") == "avg" && node.attr_int("global") != 0 &&
+         !node.has_attr("x_scale") && !node.has_attr("epilogue") && node.input(0)->rank() >= 3;
 }
 
 // A product by channels with constant weights, whose expression reads nothing else.

@@ -1,6 +1,4 @@
 // Averages of dequantized data read the 8 bits themselves. A mean over all spatial axes is such an average.
-#include <algorithm>
-
 #include "ops/infer.h"
 #include "ops/registry.h"
 #include "passes/pass.h"
@@ -13,17 +11,6 @@ namespace {
 bool is_average(const Node& node) {
   return node.is("Pool") && node.attr_string("kind") == "avg" && node.num_outputs() == 1 && !node.has_attr("x_scale") &&
          !node.has_attr("epilogue") && !node.has_attr("auto_pad");
-}
-
-bool is_spatial_mean(const Node& node) {
-  if (!node.is("Reduce") || node.attr_string("kind") != "mean" || !node.has_attr("axes") || node.has_attr("epilogue"))
-    return false;
-  const int rank = node.input(0)->rank();
-  std::vector<int64_t> axes = node.attr_ints("axes"), spatial;
-  for (int64_t& a : axes) a += a < 0 ? rank : 0;
-  std::sort(axes.begin(), axes.end());
-  for (int64_t i = 2; i < rank; ++i) spatial.push_back(i);
-  return rank >= 3 && rank <= 5 && axes == spatial;
 }
 
 Result<bool> fuse(Graph& graph, Node* node) {
@@ -57,7 +44,7 @@ Result<bool> fuse(Graph& graph, Node* node) {
 Result<bool> fuse_qdq_pool(Graph& graph) {
   bool changed = false;
   for (Node* node : graph.nodes()) {
-    if (!is_average(*node) && !is_spatial_mean(*node)) continue;
+    if (!is_average(*node) && !(is_spatial_mean(*node) && node->input(0)->rank() <= 5)) continue;
     WOOTZ_ASSIGN_OR_RETURN(const bool fused, fuse(graph, node));
     changed = changed || fused;
   }

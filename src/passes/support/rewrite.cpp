@@ -37,6 +37,16 @@ std::optional<std::string> attribute_key(const Node& node) {
   return comparable ? std::optional(std::move(key)) : std::nullopt;
 }
 
+bool is_spatial_mean(const Node& node) {
+  if (!node.is("Reduce") || node.attr_string("kind") != "mean" || node.has_attr("epilogue")) return false;
+  const int rank = node.input(0)->rank();
+  std::vector<int64_t> axes = node.attr_ints("axes"), spatial;
+  for (int64_t& axis : axes) axis += axis < 0 ? rank : 0;
+  std::sort(axes.begin(), axes.end());
+  for (int64_t axis = 2; axis < rank; ++axis) spatial.push_back(axis);
+  return rank >= 3 && axes == spatial;
+}
+
 bool carries_epilogue(const Node& node) {
   if (node.has_attr("auto_pad")) return false;  // its padding follows from extents: no kernel family's
   const Lowering lowering = node.op().lowering;

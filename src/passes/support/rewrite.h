@@ -19,6 +19,9 @@ inline bool is_reshape(const Node& node) {
   return node.is("Reshape") || node.is("Unsqueeze") || node.is("Squeeze") || node.is("Flatten");
 }
 
+// Whether the node is the mean over all axes of an image: all but the first two.
+bool is_spatial_mean(const Node& node);
+
 // Whether the node's kernel family finishes its results by an expression (attribute "epilogue").
 bool carries_epilogue(const Node& node);
 

@@ -73,13 +73,6 @@ int64_t at(const Dims& dims, const Dims& index) {
   return i;
 }
 
-// How far apart neighbours along each axis lie.
-std::vector<int64_t> steps_of(const Dims& dims) {
-  std::vector<int64_t> steps(dims.size(), 1);
-  for (size_t d = dims.size(); d-- > 1;) steps[d - 1] = steps[d] * dims[d];
-  return steps;
-}
-
 // The index after `index` in row-major order; false at the end.
 bool next(const Dims& dims, Dims* index) {
   for (size_t d = dims.size(); d-- > 0;) {
@@ -99,7 +92,7 @@ double conv_at(const Problem& p, const HostTensor& x, const HostTensor& w, const
   const int64_t group = out[1] / per_group;
   Dims taps;
   for (size_t i = 0; i < spatial; ++i) taps.push_back(w.dims()[i + 2]);
-  const int64_t x_step = steps_of(x.dims())[1], w_step = steps_of(w.dims())[transposed ? 0 : 1];
+  const int64_t x_step = x.dims().strides()[1], w_step = w.dims().strides()[transposed ? 0 : 1];
   double sum = 0;
   Dims k = Dims::filled(static_cast<int>(spatial), 0);
   do {
