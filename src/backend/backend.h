@@ -13,6 +13,9 @@ struct Capabilities {
   // comes later.
   bool chains = false;
   bool squeeze_excite = false;  // some provider computes family `squeeze_excite`
+  // Some provider computes what follows on a gather or a concatenation with it: family `embedding`, and expressions of
+  // family `move`.
+  bool fused_moves = false;
   bool unsigned_bytes = false;  // it multiplies u8 with any zero point by i8 no slower than i8 by i8
   bool by_default = false;      // taken by builds without a device setting, where it is ready()
   bool one_isa = false;         // a plan runs only on devices of the ISA that it was built for

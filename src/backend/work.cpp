@@ -102,6 +102,11 @@ double squeeze_excite(const Problem& p, Extents in, Extents out) {
          operations(p.as<SqueezeExciteParams>().hidden) * at(out[0], 0) * at(w1, 0);
 }
 
+// By element: the sum, and as a normalization.
+double embedding(const Problem& p, Extents, Extents out) {
+  return (operations(p.as<EmbeddingParams>().sum) + 8) * volume(out[0]);
+}
+
 double nothing(const Problem&, Extents, Extents) { return 0; }
 
 // By Family, in the order of families.def.
@@ -113,14 +118,15 @@ struct FamilyWork {
 };
 constexpr FamilyWork kWork[] = {
     {Family::kPointwise, nothing, 0},  // the epilogue is all
-    {Family::kConv, conv, 2},         {Family::kGemm, gemm, 2},
-    {Family::kReduce, reduce, 1},     {Family::kSoftmax, softmax, 1},
-    {Family::kNorm, norm, 1},         {Family::kPool, pool, 1},
-    {Family::kMove, nothing, 0},      {Family::kReformat, nothing, 0},
-    {Family::kGather, nothing, 0},    {Family::kScatter, nothing, 0},
-    {Family::kResize, resize, 1},     {Family::kAttention, attention, 2},
-    {Family::kTopK, nothing, 0},      {Family::kRnn, rnn, 3},
-    {Family::kChain, chain, 2},       {Family::kSqueezeExcite, squeeze_excite, 3},
+    {Family::kConv, conv, 2},           {Family::kGemm, gemm, 2},
+    {Family::kReduce, reduce, 1},       {Family::kSoftmax, softmax, 1},
+    {Family::kNorm, norm, 1},           {Family::kPool, pool, 1},
+    {Family::kMove, nothing, 0},        {Family::kReformat, nothing, 0},
+    {Family::kGather, nothing, 0},      {Family::kScatter, nothing, 0},
+    {Family::kResize, resize, 1},       {Family::kAttention, attention, 2},
+    {Family::kTopK, nothing, 0},        {Family::kRnn, rnn, 3},
+    {Family::kChain, chain, 2},         {Family::kSqueezeExcite, squeeze_excite, 3},
+    {Family::kEmbedding, embedding, 2},
 };
 
 double bytes_of(const std::vector<TensorDesc>& descs, Extents dims) {
@@ -134,11 +140,15 @@ double bytes_of(const std::vector<TensorDesc>& descs, Extents dims) {
 double bytes_read(const Problem& p, Extents in, Extents out) {
   double bytes = bytes_of(p.inputs, in);
   if (p.inputs.empty() || in.empty() || out.empty()) return bytes;
+  const auto* embedding = p.as_if<EmbeddingParams>();
   const bool part =
       p.family() == Family::kGather || (p.family() == Family::kMove && p.as<MoveParams>().kind == MoveKind::kSlice);
-  if (!part) return bytes;
-  const double whole = volume(in[0]), taken = volume(out[0]);
-  return bytes - std::max(0.0, whole - taken) * dtype_bits(p.inputs[0].dtype) / 8;
+  const size_t tables = embedding != nullptr ? static_cast<size_t>(embedding->tables) : part ? 1 : 0;
+  for (size_t t = 0; t < tables && 2 * t < std::min(in.size(), p.inputs.size()); ++t) {
+    const double whole = volume(in[2 * t]), taken = volume(out[0]);
+    bytes -= std::max(0.0, whole - taken) * dtype_bits(p.inputs[2 * t].dtype) / 8;
+  }
+  return bytes;
 }
 
 }  // namespace

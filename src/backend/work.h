@@ -1,4 +1,4 @@
-// How much a step computes and moves: for reports, never for decisions.
+// How much a step computes and moves: for reports, and for estimates where nothing better is known.
 #pragma once
 
 #include "backend/problem.h"

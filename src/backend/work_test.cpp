@@ -73,6 +73,10 @@ TEST(Work, EpiloguesCountAndOperandsDoNot) {
 TEST(Work, PartsAndTheUnknown) {
   Problem p = problem(Family::kGather, {desc({1000, 8}), desc({3}, DType::kI64)}, {desc({3, 8})});
   EXPECT_DOUBLE_EQ(work_of(p).bytes_read, 3 * 8 * 4 + 3 * 8) << "of a table, the rows taken";
+  const TensorDesc ids = desc({3}, DType::kI64);
+  Problem e = problem(Family::kEmbedding, {desc({1000, 8}), ids, desc({2, 8}), ids, desc({8})}, {desc({3, 8})});
+  e.params = EmbeddingParams{.tables = 2, .has_scale = true};
+  EXPECT_DOUBLE_EQ(work_of(e).bytes_read, 3 * 8 * 4 + 2 * 8 * 4 + 2 * 3 * 8 + 8 * 4) << "of a small one, all";
   EXPECT_DOUBLE_EQ(work_of(problem(Family::kOp, {desc({3})}, {desc({3})})).flops, -1);
   EXPECT_DOUBLE_EQ(work_of(problem(Family::kConv, {}, {})).flops, -1);
   EXPECT_DOUBLE_EQ(work_of(problem(Family::kReduce, {desc({0, 7})}, {desc({7})})).flops, 0);

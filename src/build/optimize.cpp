@@ -79,6 +79,8 @@ PipelineOptions pipeline_options(const BuildContext& context) {
   pipeline.disabled = context.settings.disabled_passes;
   if (!context.target.backend->can.chains) pipeline.disabled.insert("fuse_chains");
   if (!context.target.backend->can.squeeze_excite) pipeline.disabled.insert("fuse_squeeze_excite");
+  if (!context.target.backend->can.fused_moves)
+    for (const char* pass : {"fuse_concat", "fuse_embedding"}) pipeline.disabled.insert(pass);
   if (!context.target.backend->prefers_unsigned_bytes()) pipeline.disabled.insert("unsigned_bytes");
   pipeline.verify = context.settings.verify_passes;
   return pipeline;

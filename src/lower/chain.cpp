@@ -2,6 +2,7 @@
 // steps as one.
 #include "backend/chain.h"
 
+#include "backend/embedding.h"
 #include "backend/squeeze_excite.h"
 #include "lower/context.h"
 
@@ -24,6 +25,51 @@ std::optional<Problem> problem_of(std::span<const Step> steps) {
   return make_squeeze_excite(problems);
 }
 
+// A concatenation with the expression on its result, which the second step reads as some operand.
+std::optional<Step> concat_with_expression(std::span<const Step> steps) {
+  if (steps.size() != 2 || steps[0].outputs.size() != 1 || !steps[1].problem.is(Family::kPointwise))
+    return std::nullopt;
+  const auto* move = steps[0].problem.as_if<MoveParams>();
+  if (move == nullptr || move->kind != MoveKind::kConcat || !steps[0].problem.epilogue.empty()) return std::nullopt;
+  const Step& expression = steps[1];
+  Step made = steps[0];
+  made.problem.passing = made.problem.passing || expression.problem.passing;
+  made.problem.outputs = expression.problem.outputs;
+  made.problem.epilogue = expression.problem.epilogue;
+  made.problem.acc_dtype = steps[0].problem.outputs[0].dtype;
+  made.outputs = expression.outputs;
+  std::vector<uint16_t> number;  // by operand of the expression; the concatenation is 0
+  uint16_t next = 1;
+  for (size_t i = 0; i < expression.inputs.size(); ++i) {
+    const bool whole = expression.inputs[i] == steps[0].outputs[0];
+    number.push_back(whole ? uint16_t{0} : next++);
+    if (whole) continue;
+    made.inputs.push_back(expression.inputs[i]);
+    made.problem.inputs.push_back(expression.problem.inputs[i]);
+  }
+  for (PwInstr& in : made.problem.epilogue.code)
+    if (in.op == PwOp::kInput) in.a = number[in.a];
+  made.problem.epilogue.num_inputs = next;
+  return made;
+}
+
+// The steps as one, without its name.
+std::optional<Step> joined(std::span<const Step> steps) {
+  if (steps.size() < 2) return std::nullopt;
+  if (std::optional<Step> embedding = make_embedding(steps)) return embedding;
+  if (std::optional<Step> concat = concat_with_expression(steps)) return concat;
+  if (!follow_each_other(steps)) return std::nullopt;
+  std::optional<Problem> problem = problem_of(steps);
+  if (!problem) return std::nullopt;
+  Step step;
+  step.problem = std::move(*problem);
+  step.inputs = steps[0].inputs;
+  for (const Step& each : steps.subspan(1))
+    step.inputs.insert(step.inputs.end(), each.inputs.begin() + 1, each.inputs.end());
+  step.outputs = steps.back().outputs;
+  return step;
+}
+
 }  // namespace
 
 Result<bool> lower_chain(LowerContext& ctx, const Node& node) {
@@ -38,18 +84,11 @@ Result<bool> lower_chain(LowerContext& ctx, const Node& node) {
   for (const Node* n : inside) WOOTZ_RETURN_IF_ERROR(ctx.lower(*n));
   std::vector<Step> made;
   for (StepIndex s = before; s != ctx.program().steps.next(); s = s.next()) made.push_back(ctx.program().steps[s]);
-  if (made.size() != inside.size() || made.size() < 2 || !follow_each_other(made)) return true;
-  std::optional<Problem> problem = problem_of(made);
-  if (!problem) return true;
-  Step step;
-  step.name = node.name();
-  step.provenance = node.provenance();
-  step.problem = std::move(*problem);
-  step.inputs = made[0].inputs;
-  for (size_t i = 1; i < made.size(); ++i)
-    step.inputs.insert(step.inputs.end(), made[i].inputs.begin() + 1, made[i].inputs.end());
-  step.outputs = made.back().outputs;
-  if (ctx.offered(step)) ctx.replace_last(made.size(), node, std::move(step));
+  std::optional<Step> step = made.size() == inside.size() ? joined(made) : std::nullopt;
+  if (!step) return true;
+  step->name = node.name();
+  step->provenance = node.provenance();
+  if (ctx.offered(*step)) ctx.replace_last(made.size(), node, std::move(*step));
   return true;
 }
 

@@ -74,6 +74,8 @@ Status optimize(Graph& graph, const char* backend) {
   PipelineOptions options;
   if (!found->can.chains) options.disabled.insert("fuse_chains");
   if (!found->can.squeeze_excite) options.disabled.insert("fuse_squeeze_excite");
+  if (!found->can.fused_moves)
+    for (const char* pass : {"fuse_concat", "fuse_embedding"}) options.disabled.insert(pass);
   return run_pipeline(graph, options).status();
 }
 

@@ -135,6 +135,26 @@ def bert_base(batch):
     return Plain(), {"input_ids": ids, "attention_mask": torch.ones(batch, 128, dtype=torch.long)}
 
 
+def minilm(batch):
+    """Sentences to embeddings: a small encoder whose kinds of tokens are an input."""
+    from transformers import BertConfig, BertModel
+
+    config = BertConfig(
+        hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536, attn_implementation=ATTENTION
+    )
+
+    class Plain(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = BertModel(config, add_pooling_layer=False)
+
+        def forward(self, input_ids, attention_mask, token_type_ids):
+            return self.model(input_ids, attention_mask, token_type_ids, return_dict=False)[0]
+
+    ids, kinds = torch.randint(0, 30000, (batch, 128)), torch.randint(0, 2, (batch, 128))
+    return Plain(), {"input_ids": ids, "attention_mask": torch.ones_like(ids), "token_type_ids": kinds}
+
+
 def make(name):
     """Model and inputs of "resnet50:32"."""
     torch.manual_seed(0)

@@ -37,6 +37,55 @@ void add_gate(CaseList& list, const char* name, std::vector<HostTensor> inputs, 
   list.add(name, "Chain", std::move(inputs), {{"body", body}}, 1, {false, true, true, true, true}, 64);
 }
 
+// A concatenation and an expression on it with one operand more.
+void add_concat(CaseList& list, const char* name, DType type, const std::vector<Dims>& parts, const Dims& other,
+                int64_t axis) {
+  const auto body = std::make_shared<Graph>("body");
+  std::vector<HostTensor> inputs;
+  for (const Dims& dims : parts) inputs.push_back(list.random(type, dims));
+  inputs.push_back(list.random(type, other));
+  std::vector<Value*> v;
+  for (const HostTensor& t : inputs) v.push_back(body->add_input("", t.dtype(), to_shape(t.dims())));
+  PointwiseExpr e;
+  e.num_inputs = 2;
+  const uint16_t sum = e.push(PwOp::kAdd, type, e.input(0, type), e.input(1, type));
+  e.outputs = {e.push(PwOp::kTanh, type, sum)};
+  Node* whole = body->add_node(op("Concat"), "", {v.begin(), v.end() - 1}, {{"axis", axis}});
+  if (!infer_node(*whole).ok()) return;  // as above
+  Node* made = body->add_node(op("Pointwise"), "", {v.back(), whole->output()}, {{"expr", e}});
+  if (!infer_node(*made).ok()) return;
+  body->mark_output(made->output());
+  std::vector<bool> constants(inputs.size(), false);
+  constants.back() = true;
+  list.add(name, "Chain", std::move(inputs), {{"body", body}}, 1, std::move(constants));
+}
+
+// Rows of two tables and what is added to them, normalized.
+void add_embedding(CaseList& list, const char* name, DType type, const Dims& indices, int64_t length) {
+  const auto body = std::make_shared<Graph>("body");
+  PointwiseExpr sum;
+  sum.num_inputs = 3;
+  const uint16_t rows = sum.push(PwOp::kAdd, type, sum.input(0, type), sum.input(1, type));
+  sum.outputs = {sum.push(PwOp::kAdd, type, rows, sum.input(2, type))};
+  std::vector<HostTensor> inputs{list.random(type, {9, length}),
+                                 list.random(DType::kI64, indices, -9, 8),
+                                 list.random(type, {2, length}),
+                                 list.random(DType::kI64, indices, 0, 1),
+                                 list.random(type, {indices.back(), length}),
+                                 list.random(type, {length}),
+                                 list.random(type, {length})};
+  std::vector<Value*> v;
+  for (const HostTensor& t : inputs) v.push_back(body->add_input("", t.dtype(), to_shape(t.dims())));
+  Node* kind = body->add_node(op("Gather"), "", {v[2], v[3]}, {{"axis", int64_t{0}}});
+  Node* all = body->add_node(op("Gather"), "", {v[0], v[1], kind->output(), v[4]},
+                             {{"axis", int64_t{0}}, {"epilogue", sum}, {"main_inputs", int64_t{2}}});
+  Node* norm = body->add_node(op("LayerNorm"), "", {all->output(), v[5], v[6]}, {{"axis", int64_t{-1}}});
+  for (Node* node : {kind, all, norm})
+    if (!infer_node(*node).ok()) return;  // as above
+  body->mark_output(norm->output());
+  list.add(name, "Chain", std::move(inputs), {{"body", body}}, 1, {true, false, true, false, true, true, true}, 64);
+}
+
 PointwiseExpr relu() {
   PointwiseExpr e;
   e.num_inputs = 1;
@@ -72,6 +121,10 @@ void chain_cases(CaseList& list) {
   add_gate(list, "fused/chain_squeeze_excite",
            {f32({2, 24, 5, 7}), f32({6, 24, 1, 1}), f32({6}), f32({24, 6, 1, 1}), f32({24})}, mean,
            {{"epilogue", relu()}, {"main_inputs", int64_t{3}}}, {});
+  add_concat(list, "fused/chain_concat", DType::kF32, {{2, 8, 5, 7}, {2, 3, 5, 7}, {2, 16, 5, 7}}, {27, 1, 1}, 1);
+  add_concat(list, "fused/chain_concat_f16", DType::kF16, {{3, 4, 8}, {3, 4, 24}}, {4, 32}, 2);
+  add_embedding(list, "fused/chain_embedding", DType::kF32, {2, 5}, 24);
+  add_embedding(list, "fused/chain_embedding_f16", DType::kF16, {7}, 33);
 }
 
 }  // namespace wootz::ops

@@ -111,6 +111,22 @@ Result<bool> in_order(Graph& graph, Node* node) {
   return true;
 }
 
+// Every position of an axis, in its order.
+Result<bool> whole_axis(Graph& graph, Node* node) {
+  Value *x = node->input(0), *indices = node->input(1);
+  if (node->has_attr("epilogue") || !indices->is_constant() || x->is_constant() || node->output()->shape_values())
+    return false;
+  const int64_t given = node->attr_int("axis", 0);
+  const Dim& extent = x->shape()[static_cast<size_t>(given < 0 ? given + x->rank() : given)];
+  if (!extent.is_const() || !constant_in_order(indices, Dims{extent.value()}, 1)) return false;
+  const auto target = reshape_target(x->shape(), node->output()->shape());
+  if (!target) return false;
+  WOOTZ_ASSIGN_OR_RETURN(Value * y, add_reshape(graph, x, *target, node));
+  y->producer()->add_provenance(*node);
+  take_place(graph, node->output(), y);
+  return true;
+}
+
 // count >= 0 holds everywhere.
 Result<bool> never_below(Graph& graph, Node* node) {
   if (!node->is("GreaterOrEqual") || node->has_attr("epilogue")) return false;
@@ -139,12 +155,14 @@ Result<bool> simplify_gathers(Graph& graph) {
   bool changed = false;
   std::vector<int> ids;
   for (const Node* node = graph.first(); node != nullptr; node = node->next())
-    if (node->is("GatherND") || node->is("GreaterOrEqual")) ids.push_back(node->output()->id());
+    if (node->is("GatherND") || node->is("Gather") || node->is("GreaterOrEqual")) ids.push_back(node->output()->id());
   for (const int id : ids) {
     const Value* value = graph.value_by_id(id);
     if (value == nullptr || value->producer() == nullptr) continue;
     Node* node = value->producer();
-    WOOTZ_ASSIGN_OR_RETURN(const bool done, node->is("GatherND") ? in_order(graph, node) : never_below(graph, node));
+    WOOTZ_ASSIGN_OR_RETURN(const bool done, node->is("GatherND") ? in_order(graph, node)
+                                            : node->is("Gather") ? whole_axis(graph, node)
+                                                                 : never_below(graph, node));
     changed = changed || done;
   }
   return changed;

@@ -1,6 +1,6 @@
 #include "passes/support/chain_nodes.h"
 
-#include <set>
+#include <unordered_map>
 
 #include "ops/infer.h"
 #include "ops/registry.h"
@@ -8,11 +8,6 @@
 
 namespace wootz {
 namespace {
-
-// Without the results of nodes before it.
-std::span<Value* const> own_operands(const Node& node, bool first) {
-  return std::span(node.inputs()).subspan(first ? 0 : 1);
-}
 
 Result<Value*> copy_into(Graph& body, const Node& node, std::vector<Value*> inputs) {
   Node* made = body.add_node(node.op(), node.name(), std::move(inputs), node.attrs());
@@ -23,30 +18,39 @@ Result<Value*> copy_into(Graph& body, const Node& node, std::vector<Value*> inpu
   return made->output();
 }
 
+// What the nodes read but do not make, in order; nothing: one is missing, or twice among them.
+std::vector<Value*> operands_of(std::span<Node* const> nodes) {
+  std::unordered_map<const Value*, bool> known;
+  for (const Node* node : nodes) known[node->output()] = true;
+  std::vector<Value*> operands;
+  for (const Node* node : nodes)
+    for (Value* v : node->inputs()) {
+      if (v == nullptr) return {};
+      const auto [at, fresh] = known.try_emplace(v, false);
+      if (at->second) continue;
+      if (!fresh) return {};
+      operands.push_back(v);
+    }
+  return operands;
+}
+
 }  // namespace
 
 Result<bool> chain_nodes(Graph& graph, std::span<Node* const> nodes) {
   // One operand, one input of the body: the step's operands are then the node's, in order.
-  std::vector<Value*> operands;
-  std::set<const Value*> different;
-  for (const Node* node : nodes)
-    for (Value* v : own_operands(*node, node == nodes.front())) {
-      if (v == nullptr || !different.insert(v).second) return false;
-      operands.push_back(v);
-    }
+  std::vector<Value*> operands = operands_of(nodes);
+  if (operands.empty()) return false;
   Node* const last = nodes.back();
   const auto body = std::make_shared<Graph>(last->name());
   body->share_symbols(graph);
-  for (const Value* v : operands) body->add_input(v->name(), v->dtype(), v->shape());
-  Value* result = nullptr;
-  size_t next = 0;
+  std::unordered_map<const Value*, Value*> inside;
+  for (const Value* v : operands) inside[v] = body->add_input(v->name(), v->dtype(), v->shape());
   for (const Node* node : nodes) {
     std::vector<Value*> inputs;
-    if (result != nullptr) inputs.push_back(result);
-    for (size_t k = own_operands(*node, result == nullptr).size(); k > 0; --k) inputs.push_back(body->inputs()[next++]);
-    WOOTZ_ASSIGN_OR_RETURN(result, copy_into(*body, *node, std::move(inputs)));
+    for (const Value* v : node->inputs()) inputs.push_back(inside.at(v));
+    WOOTZ_ASSIGN_OR_RETURN(inside[node->output()], copy_into(*body, *node, std::move(inputs)));
   }
-  body->mark_output(result);
+  body->mark_output(inside.at(last->output()));
   Node* made =
       graph.add_node(op("Chain"), graph.unique_name(last->name()), std::move(operands), {{"body", body}}, 1, last);
   for (const Node* node : nodes) made->add_provenance(*node);

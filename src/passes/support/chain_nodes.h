@@ -1,4 +1,4 @@
-// Consecutive nodes as one, of op Chain.
+// Nodes as one, of op Chain.
 #pragma once
 
 #include <span>
@@ -7,8 +7,8 @@
 
 namespace wootz {
 
-// Puts a Chain in the place of the nodes, each of which but the first reads the one before as its input 0, whose only
-// reader it is. False, and an untouched graph: an operand is missing or twice among theirs.
+// Puts a Chain in the place of the nodes, which are in the graph's order; the results of all but the last are read by
+// nodes after them, and by nothing else. False, and an untouched graph: an operand is missing or twice among theirs.
 Result<bool> chain_nodes(Graph& graph, std::span<Node* const> nodes);
 
 }  // namespace wootz

@@ -16,6 +16,9 @@ struct Copy {
 // Launches for several copies of elements of so many bits. `arguments`: as of a KernelSource.
 Status add_copies(std::vector<Copy> copies, int bits, bool arguments, std::vector<Launch>* launches);
 
+// A concatenation with an expression on its result.
+Status add_concat(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+
 // A reformat from or to a layout whose channels are in groups. Errors: elements of parts of bytes, or of two types.
 Status add_regrouped(const Problem& problem, const Dims& dims, bool arguments, std::vector<Launch>* launches);
 

@@ -232,6 +232,7 @@ const char* pad_mode(PadMode mode) {
 
 // Elements of few bits that move as whole bytes are copied like others; the rest goes by way of a byte for each.
 Status generate_move(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
+  if (!p.epilogue.empty() && p.as<MoveParams>().kind == MoveKind::kConcat) return add_concat(p, args, launches);
   if (!any_few_bits(p)) return move_elements(p, args, launches);
   std::vector<Launch> whole;
   const Status status = move_elements(p, args, &whole);

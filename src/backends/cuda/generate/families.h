@@ -92,6 +92,8 @@ Status generate_gemm(const Problem& problem, const BindArgs& args, std::vector<L
 Status generate_move(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_reformat(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_gather(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+// Rows of tables, added up and normalized.
+Status generate_embedding(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_scatter(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_resize(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_attention(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "backends/cuda/generate/copies.h"
+#include "backends/cuda/generate/expression.h"
 #include "backends/cuda/generate/families.h"
 #include "backends/cuda/generate/kernel_source.h"
 #include "backends/cuda/generate/nibbles.h"
@@ -10,11 +11,14 @@ namespace wootz::cuda {
 namespace {
 
 Status check_indexed(const Problem& p, int inputs) {
-  if (p.inputs.size() != static_cast<size_t>(inputs) || p.num_main != inputs || p.outputs.size() != 1 ||
-      !p.epilogue.empty())
+  if (p.inputs.size() < static_cast<size_t>(inputs) || p.num_main != inputs || p.outputs.size() != 1 ||
+      (p.epilogue.empty() && p.inputs.size() != static_cast<size_t>(inputs)))
     return unsupported("{} of {} inputs", family_name(p.family()), p.inputs.size());
   const DType type = p.inputs[0].dtype, index = p.inputs[1].dtype;
-  if (bits_type(dtype_bits(type)) == nullptr || p.outputs[0].dtype != type) return unsupported("{}", dtype_name(type));
+  if (bits_type(dtype_bits(type)) == nullptr) return unsupported("{}", dtype_name(type));
+  if (p.epilogue.empty() ? p.outputs[0].dtype != type : !p.is(Family::kGather))
+    return unsupported("{} of {} that gives {}", family_name(p.family()), dtype_name(type),
+                       dtype_name(p.outputs[0].dtype));
   if (index != DType::kI32 && index != DType::kI64) return unsupported("indices of {}", dtype_name(index));
   for (const TensorDesc& t : p.inputs)
     if (t.layout != Layout::kLinear) return unsupported("layout {}", layout_name(t.layout));
@@ -31,14 +35,20 @@ bool one_type(const Problem& p) {
 // Elements that are only moved.
 const char* moved_type(const Problem& p) { return bits_type(dtype_bits(p.inputs[0].dtype)); }
 
+// Rows are latency: of few threads a block, all multiprocessors have some.
+int threads_of(const Problem& p) { return p.is(Family::kGather) ? 128 : kBlock; }
+
 // A kernel of `count` threads with the operands y, x (of a gather), index and updates (of a scatter).
 KernelSource begin(std::string_view file, const Problem& p, const BindArgs& args, const char* type, int64_t count) {
-  const bool scatters = p.inputs.size() == 3;
+  const bool scatters = p.is(Family::kScatter);
   const bool combines = scatters && p.as<ScatterParams>().reduction != ScatterReduction::kNone;
   KernelSource source(file, transient(p, args));
   source.type("T", type);
-  source.fixed("kThreads", kBlock);
-  source.operand(combines ? "T*" : "T* __restrict__", "y", {true, 0});
+  source.fixed("kThreads", threads_of(p));
+  if (!p.epilogue.empty())
+    source.operand(fmt::format("{}* __restrict__", storage_type(p.outputs[0].dtype)), "y", {true, 0});
+  else
+    source.operand(combines ? "T*" : "T* __restrict__", "y", {true, 0});
   if (!scatters) source.operand("const T* __restrict__", "x", {false, 0});
   source.operand(fmt::format("const {}* __restrict__", register_type(p.inputs[1].dtype)), "index", {false, 1});
   if (scatters) source.operand("const T* __restrict__", "updates", {false, 2});
@@ -46,9 +56,9 @@ KernelSource begin(std::string_view file, const Problem& p, const BindArgs& args
   return source;
 }
 
-Status finish(int64_t count, KernelSource* source, std::vector<Launch>* launches) {
+Status finish(const Problem& p, int64_t count, KernelSource* source, std::vector<Launch>* launches) {
   WOOTZ_RETURN_IF_ERROR(check_count(count));
-  return source->finish(kBlock, blocks_for(count, kBlock), launches);
+  return source->finish(threads_of(p), blocks_for(count, threads_of(p)), launches);
 }
 
 // All axes but one, with the strides of the given operands.
@@ -93,6 +103,37 @@ Status mismatch(const char* family, const char* kind, const Dims& x, const Dims&
   return invalid_argument("{} {}: {} by {} with {}", family, kind, x.to_string(), index.to_string(), other.to_string());
 }
 
+// Axes of the result with the strides of what the expression reads.
+Result<std::vector<Axis>> axes_of_expression(const Problem& p, const BindArgs& args) {
+  const Dims& y = args.outputs[0];
+  std::vector<Axis> axes;
+  for (const int64_t extent : y) axes.push_back({extent, {}});
+  for (size_t i = 2; i < p.inputs.size(); ++i) {
+    WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> strides, strides_over(Layout::kLinear, args.inputs[i], y));
+    for (size_t d = 0; d < axes.size(); ++d) axes[d].strides.push_back(strides[d]);
+  }
+  return merge_axes(std::move(axes));
+}
+
+// results() of gather/slices.cuh; `axes` are counted in vectors.
+Status add_results(const Problem& p, const std::vector<Axis>& axes, KernelSource* source) {
+  constexpr std::string_view kParameters = "N i, const Pack<T, kVector>& x";
+  if (p.epilogue.empty()) {
+    source->type("Y", moved_type(p));
+    source->code(fmt::format("W_FN Pack<Y, kVector> results(const Operands&, const Constants&, {}) {{ return x; }}\n",
+                             kParameters));
+    return Status();
+  }
+  source->type("Y", storage_type(p.outputs[0].dtype));
+  source->epilogue_operands(p);
+  std::vector<std::string> names, inputs{"w_get(x.v[k])"};
+  for (size_t k = 1; k + 1 < p.inputs.size(); ++k) names.push_back(fmt::format("e{}", k));
+  source->walk("At", "at", axes, names);
+  const VectorReads reads = vector_reads(p, 2, axes, names, 0, "at_i");
+  inputs.insert(inputs.end(), reads.inputs.begin(), reads.inputs.end());
+  return source->results(p.epilogue, kParameters, "  const At at_i = at(c, (s64)i);\n" + reads.lines, inputs);
+}
+
 Status gather_slices(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   const Dims &x = args.inputs[0], &index = args.inputs[1], &y = args.outputs[0];
   const int64_t axis = p.as<GatherParams>().axis, batch = p.as<GatherParams>().batch_dims, count = y.volume();
@@ -103,12 +144,24 @@ Status gather_slices(const Problem& p, const BindArgs& args, std::vector<Launch>
     if (x[d] != index[d]) return mismatch("gather", "slices", x, index, y);
   const int64_t inner = volume_of(x, a + 1, x.size()), picks = volume_of(index, b, index.size());
   if (volume_of(x, 0, a) * picks * inner != count) return mismatch("gather", "slices", x, index, y);
-  KernelSource source = begin("gather/slices.cuh", p, args, moved_type(p), count);
-  source.number("inner", inner);
+  const DType type = p.inputs[0].dtype;
+  if (!p.epilogue.empty()) WOOTZ_RETURN_IF_ERROR(check_epilogue(p, type));
+  WOOTZ_ASSIGN_OR_RETURN(std::vector<Axis> axes, axes_of_expression(p, args));
+  int largest = std::max(dtype_bits(type), dtype_bits(p.outputs[0].dtype)) / 8;
+  for (size_t i = 2; i < p.inputs.size(); ++i) largest = std::max(largest, dtype_bits(p.inputs[i].dtype) / 8);
+  int vector = vector_length(axes, largest);
+  while (inner % vector != 0) vector /= 2;
+  count_in_vectors(vector, &axes);
+  KernelSource source =
+      begin("gather/slices.cuh", p, args, p.epilogue.empty() ? moved_type(p) : storage_type(type), count / vector);
+  source.type("N", count < INT32_MAX ? "u32" : "u64");
+  source.fixed("kVector", vector);
+  source.number("inner", inner / vector);
   source.number("picks", picks);
   source.number("middle", volume_of(x, b, a));
   source.number("extent", x[a]);
-  return finish(count, &source, launches);
+  WOOTZ_RETURN_IF_ERROR(add_results(p, axes, &source));
+  return finish(p, count / vector, &source, launches);
 }
 
 Status gather_elements(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
@@ -121,7 +174,7 @@ Status gather_elements(const Problem& p, const BindArgs& args, std::vector<Launc
   source.number("extent", x[a]);
   source.number("stride", strides[a]);
   source.walk("Line", "line", axes_of_lines(a, y, strides), {"x"});
-  return finish(y.volume(), &source, launches);
+  return finish(p, y.volume(), &source, launches);
 }
 
 Status gather_tuples(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
@@ -141,15 +194,18 @@ Status gather_tuples(const Problem& p, const BindArgs& args, std::vector<Launch>
   source.number("tuples", volume_of(index, b, index.size() - 1));
   source.number("step", b == 0 ? 0 : strides[b - 1]);
   add_tuples(x, strides, b, static_cast<size_t>(depth), &source);
-  return finish(count, &source, launches);
+  return finish(p, count, &source, launches);
 }
 
 }  // namespace
 
 Status generate_gather(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   if (any_few_bits(p))
-    return one_type(p) ? move_as_bytes(generate_gather, p, args, launches) : unsupported("gather of unlike operands");
+    return one_type(p) && p.epilogue.empty() ? move_as_bytes(generate_gather, p, args, launches)
+                                             : unsupported("gather of unlike operands");
   WOOTZ_RETURN_IF_ERROR(check_indexed(p, 2));
+  if (!p.epilogue.empty() && p.as<GatherParams>().kind != GatherKind::kGather)
+    return unsupported("gather of kind '{}' with an expression", name_of(p.as<GatherParams>().kind));
   if (args.outputs[0].volume() == 0) return Status();
   switch (p.as<GatherParams>().kind) {
     case GatherKind::kGather: return gather_slices(p, args, launches);
@@ -171,7 +227,7 @@ Status scatter_elements(const Problem& p, const BindArgs& args, std::vector<Laun
   source.number("extent", x[a]);
   source.number("stride", strides[a]);
   source.walk("Line", "line", axes_of_lines(a, updates, strides), {"y"});
-  return finish(updates.volume(), &source, launches);
+  return finish(p, updates.volume(), &source, launches);
 }
 
 // The depth of the tuples that say which slices of x the updates are for; 0: they do not go together.
@@ -188,7 +244,7 @@ Status scatter_tuples(const Problem& p, const BindArgs& args, std::vector<Launch
   KernelSource source = begin("scatter/tuples.cuh", p, args, moved_type(p), updates.volume());
   source.number("inner", volume_of(x, depth, x.size()));
   add_tuples(x, x.strides(), 0, depth, &source);
-  return finish(updates.volume(), &source, launches);
+  return finish(p, updates.volume(), &source, launches);
 }
 
 // Structs of scatter/combine.cuh, for numbers and for booleans.
@@ -221,7 +277,7 @@ Status combine_elements(const Problem& p, const BindArgs& args, std::vector<Laun
   source.number("extent", x[a]);
   source.number("stride", strides[a]);
   source.walk("Line", "line", axes_beside(a, index, {strides, steps}), {"y", "update"});
-  return finish(lines, &source, launches);
+  return finish(p, lines, &source, launches);
 }
 
 Status combine_tuples(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
@@ -238,7 +294,7 @@ Status combine_tuples(const Problem& p, const BindArgs& args, std::vector<Launch
   source.number("shares", shares);
   source.number("tuples", tuples);
   add_tuples(slices, slices.strides(), 0, depth, &source);
-  return finish(inner * shares, &source, launches);
+  return finish(p, inner * shares, &source, launches);
 }
 
 // What may meet in one element belongs to one thread, which takes it in the order of the updates: the result does not

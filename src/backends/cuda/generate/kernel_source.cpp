@@ -24,6 +24,24 @@ bool transient(const Problem& p, const BindArgs& args) {
   return false;
 }
 
+VectorReads vector_reads(const Problem& p, size_t input, const std::vector<Axis>& axes,
+                         const std::vector<std::string>& names, size_t first, std::string_view at) {
+  VectorReads reads;
+  for (size_t k = first; k < names.size(); ++k) {
+    const DType type = p.inputs[input + k - first].dtype;
+    const std::string place = fmt::format("p.{0} + {1}.{0}", names[k], at);
+    if (axes.empty() || axes.back().strides[k] == 0) {
+      reads.lines += fmt::format("  const {} v_{} = w_get(*({}));\n", register_type(type), names[k], place);
+      reads.inputs.push_back("v_" + names[k]);
+    } else {
+      reads.lines += fmt::format("  const Pack<{0}, kVector> v_{1} = *(const Pack<{0}, kVector>*)({2});\n",
+                                 storage_type(type), names[k], place);
+      reads.inputs.push_back(fmt::format("w_get(v_{}.v[k])", names[k]));
+    }
+  }
+  return reads;
+}
+
 KernelSource::KernelSource(std::string_view file, bool arguments) : file_(file), arguments_(arguments) {}
 
 void KernelSource::type(std::string_view name, std::string_view type) {

@@ -16,6 +16,16 @@ inline constexpr int kBlock = 256;  // threads of a block, of most kernels
 // Bound to extents that one run found and the next need not have.
 bool transient(const Problem& problem, const BindArgs& args);
 
+// Operands at kVector neighbours: lines that read them, and the source of each at neighbour k.
+struct VectorReads {
+  std::string lines;
+  std::vector<std::string> inputs;
+};
+// `axes` are counted in vectors; `names`: of all operands that walk them. Those from `first` on are read where the
+// variable `at` says, which is of the walk's type, and are the inputs from `input` on.
+VectorReads vector_reads(const Problem& problem, size_t input, const std::vector<Axis>& axes,
+                         const std::vector<std::string>& names, size_t first, std::string_view at);
+
 class KernelSource {
  public:
   // `file`: below kernels/. `arguments`: numbers become arguments of the kernel, so that other extents find the same

@@ -10,22 +10,6 @@
 namespace wootz::cuda {
 namespace {
 
-// Most elements that a thread may take at once: every operand walks the innermost axis by 1 or not at all, and what it
-// reads begins at a multiple of the vector.
-int vector_length(const std::vector<Axis>& axes, int largest_bytes) {
-  if (axes.empty()) return 1;
-  for (int n = std::max(1, 16 / largest_bytes); n > 1; n /= 2) {
-    const Axis& inner = axes.back();
-    bool fits = inner.extent % n == 0 && volume(axes) / n >= 4096;
-    for (size_t k = 0; k < inner.strides.size(); ++k) {
-      fits = fits && (inner.strides[k] == 0 || inner.strides[k] == 1);
-      for (size_t i = 0; inner.strides[k] == 1 && i + 1 < axes.size(); ++i) fits = fits && axes[i].strides[k] % n == 0;
-    }
-    if (fits) return n;
-  }
-  return 1;
-}
-
 // Axes of the results as they lie in memory, with strides of results and operands.
 struct Walk {
   std::vector<Axis> axes;
@@ -92,10 +76,8 @@ Status write_vectors(const Problem& p, bool arguments, std::vector<Axis> axes, i
                      std::vector<Launch>* launches) {
   std::vector<bool> shared(p.inputs.size(), true);
   if (n > 1) {
-    Axis& inner = axes.back();
-    inner.extent /= n;  // an axis of vectors: strides of 1 stay, counted in vectors below
-    for (size_t i = 0; i < p.inputs.size(); ++i) shared[i] = inner.strides[p.outputs.size() + i] == 0;
-    for (int64_t& s : inner.strides) s *= n;
+    count_in_vectors(n, &axes);
+    for (size_t i = 0; i < p.inputs.size(); ++i) shared[i] = axes.back().strides[p.outputs.size() + i] == 0;
   }
   KernelSource source("pointwise/vectors.cuh", arguments);
   source.fixed("kThreads", kBlock);

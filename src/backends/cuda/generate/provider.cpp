@@ -6,6 +6,7 @@
 #include "backend/random_state.h"
 #include "backend/relayout.h"
 #include "backend/shared_memory.h"
+#include "backend/work.h"
 #include "backends/cuda/generate/kernel_files.h"
 #include "backends/cuda/generate/kernel_source.h"
 #include "backends/cuda/generate/kernels.h"
@@ -154,10 +155,8 @@ Status check_capability(const KernelEntry& entry, const Limits& limits) {
 
 // A launch, and bytes at the memory's speed.
 double rough_cost_us(const Problem& p, double overhead) {
-  double bytes = 0;
-  for (const TensorDesc& t : p.inputs) bytes += static_cast<double>(dtype_bytes(t.dtype, t.dims.volume()));
-  for (const TensorDesc& t : p.outputs) bytes += static_cast<double>(dtype_bytes(t.dtype, t.dims.volume()));
-  return overhead * (2.0 + bytes / 3e6);
+  const wootz::Work work = work_of(p);
+  return overhead * (2.0 + (work.bytes_read + work.bytes_written) / 3e6);
 }
 
 // A library computes the product or convolution but not with this expression: then the two are better steps of their

@@ -123,6 +123,31 @@ int64_t volume_of(const Dims& dims, size_t first, size_t end) {
   return volume;
 }
 
+bool walks_vectors(const std::vector<Axis>& axes, int n) {
+  if (n == 1) return true;
+  if (axes.empty() || axes.back().extent % n != 0) return false;
+  const std::vector<int64_t>& inner = axes.back().strides;
+  for (size_t k = 0; k < inner.size(); ++k) {
+    if (inner[k] == 0) continue;
+    if (inner[k] != 1) return false;
+    for (size_t i = 0; i + 1 < axes.size(); ++i)
+      if (axes[i].strides[k] % n != 0) return false;
+  }
+  return true;
+}
+
+int vector_length(const std::vector<Axis>& axes, int largest_bytes) {
+  for (int n = std::max(1, 16 / largest_bytes); n > 1; n /= 2)
+    if (volume(axes) / n >= 4096 && walks_vectors(axes, n)) return n;
+  return 1;
+}
+
+void count_in_vectors(int n, std::vector<Axis>* axes) {
+  if (n == 1) return;
+  axes->back().extent /= n;
+  for (int64_t& s : axes->back().strides) s *= n;  // 1 becomes n: from vector to vector
+}
+
 bool walks_wide(const std::vector<Axis>& axes, size_t operands) {
   int64_t largest = volume(axes);
   for (size_t k = 0; k < operands; ++k) {

@@ -52,6 +52,14 @@ int64_t volume_of(const Dims& dims, size_t first, size_t end);
 // Logical axes in the order in which they lie in memory, outermost first.
 std::vector<int> memory_order(Layout layout, int rank);
 
+// Whether a thread may take n neighbours at once: every operand walks the innermost axis by 1 or not at all, and what
+// it reads begins at a multiple of n.
+bool walks_vectors(const std::vector<Axis>& axes, int n);
+// The most of 16 bytes of elements of `largest_bytes` at which as many threads are left as a GPU needs.
+int vector_length(const std::vector<Axis>& axes, int largest_bytes);
+// The same axes counted in vectors of n.
+void count_in_vectors(int n, std::vector<Axis>* axes);
+
 // Whether offsets of `operands` along the axes, or their count, need s64.
 bool walks_wide(const std::vector<Axis>& axes, size_t operands);
 
