@@ -81,6 +81,7 @@ PipelineOptions pipeline_options(const BuildContext& context) {
   if (!context.target.backend->can.squeeze_excite) pipeline.disabled.insert("fuse_squeeze_excite");
   if (!context.target.backend->can.fused_moves)
     for (const char* pass : {"fuse_concat", "fuse_embedding"}) pipeline.disabled.insert(pass);
+  if (!context.target.backend->can.quantized_stems) pipeline.disabled.insert("fuse_quantized_stem");
   if (!context.target.backend->prefers_unsigned_bytes()) pipeline.disabled.insert("unsigned_bytes");
   pipeline.verify = context.settings.verify_passes;
   return pipeline;

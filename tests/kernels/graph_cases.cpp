@@ -76,6 +76,7 @@ Status optimize(Graph& graph, const char* backend) {
   if (!found->can.squeeze_excite) options.disabled.insert("fuse_squeeze_excite");
   if (!found->can.fused_moves)
     for (const char* pass : {"fuse_concat", "fuse_embedding"}) options.disabled.insert(pass);
+  if (!found->can.quantized_stems) options.disabled.insert("fuse_quantized_stem");
   return run_pipeline(graph, options).status();
 }
 

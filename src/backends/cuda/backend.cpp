@@ -268,9 +268,12 @@ class CudaDevice final : public Device, public LockedDevice {
 class CudaBackend final : public Backend {
  public:
   CudaBackend()
-      : Backend(
-            "cuda",
-            {.own_memory = true, .squeeze_excite = true, .fused_moves = true, .by_default = true, .one_isa = true}) {}
+      : Backend("cuda", {.own_memory = true,
+                         .squeeze_excite = true,
+                         .fused_moves = true,
+                         .quantized_stems = true,
+                         .by_default = true,
+                         .one_isa = true}) {}
 
   Result<std::shared_ptr<Device>> open(int number) const override {
     const Result<const Gpu*> found = gpu(number);

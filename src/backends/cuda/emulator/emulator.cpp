@@ -80,6 +80,10 @@ extern "C" WHost* w_host; WHost* w_host = nullptr;
 static inline float w_h2f(unsigned short h) { return w_host->h2f(h); }
 static inline unsigned short w_f2h(float f) { return w_host->f2h(f); }
 static inline float w_bits2f(unsigned b) { float f; __builtin_memcpy(&f, &b, 4); return f; }
+static inline unsigned w_max_halves(unsigned a, unsigned b) {  // that are not negative
+  const unsigned lo = (a & 65535) > (b & 65535) ? a & 65535 : b & 65535, hi = a >> 16 > b >> 16 ? a >> 16 : b >> 16;
+  return hi << 16 | lo;
+}
 static inline unsigned w_f2bits(float f) { unsigned b; __builtin_memcpy(&b, &f, 4); return b; }
 static inline unsigned long long w_d2bits(double d) { unsigned long long b; __builtin_memcpy(&b, &d, 8); return b; }
 static inline float w_times(float a, float b) { return a * b; }
@@ -123,6 +127,7 @@ static inline void w_cluster_wait() {
 template <int kBytes, class T, class V> static inline void w_push(T* to, int rank, const V& v) {
   __builtin_memcpy((char*)to + (rank - (int)w_host->rank) * (long)kBytes, &v, sizeof v);
 }
+static inline void w_copy8(void* to, const void* from) { __builtin_memcpy(to, from, 8); }
 static inline void w_copy16(void* to, const void* from, bool in) {
   if (in) __builtin_memcpy(to, from, 16); else __builtin_memset(to, 0, 16);
 }

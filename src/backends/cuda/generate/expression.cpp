@@ -116,7 +116,7 @@ struct Operation {
   const char* type;  // of its register
   const std::vector<std::string>& values;
   const std::vector<std::string>& inputs;
-  size_t ordinary;  // of the inputs, the last
+  const ExpressionRules& rules;
 
   std::string operand(int k) const {
     const uint16_t v = k == 0 ? in.a : k == 1 ? in.b : in.c;
@@ -126,8 +126,12 @@ struct Operation {
   // Operand 1 is a constant that is_ordinary_scale().
   bool by_ordinary() const {
     const PwInstr& scale = expr.code[in.b];
-    if (scale.op == PwOp::kInput) return scale.a < inputs.size() && scale.a + ordinary >= inputs.size();
+    if (scale.op == PwOp::kInput) return scale.a < inputs.size() && scale.a + rules.ordinary >= inputs.size();
     return scale.op == PwOp::kConst && scale.type == DType::kF32 && is_ordinary_scale(scale.imm0);
+  }
+  bool is_zero(uint16_t v) const {
+    const PwInstr& of = expr.code[v];
+    return of.op == PwOp::kCast ? is_zero(of.a) : of.op == PwOp::kConst && of.imm0 == 0 && !std::signbit(of.imm0);
   }
   DType from() const { return pw_op_arity(in.op) > 0 ? expr.code[in.a].type : in.type; }
   std::string immediate(double v) const {
@@ -138,6 +142,8 @@ struct Operation {
 std::string cast(const Operation& o) {
   const DType to = o.in.type;
   const std::string a = o.operand(0);
+  if (const PwInstr& of = o.expr.code[o.in.a]; to == DType::kF32 && of.op == PwOp::kInput)
+    if (of.a < o.rules.as_floats.size() && !o.rules.as_floats[of.a].empty()) return o.rules.as_floats[of.a];
   if (is_small(to)) return fmt::format("w_small<{}>((float){}, false).value()", small_type(to), a);
   return narrow_float(to) ? fmt::format("w_round_to<{}>((float){})", storage_type(to), a)
                           : fmt::format("w_cast<{}>({})", o.type, a);
@@ -166,6 +172,9 @@ Result<std::string> quantized(const Operation& o) {
     return fmt::format("w_small<{}>({} / {} + 0.0f, true).value()", small_type(to), a, b);
   if (is_small(to))
     return fmt::format("w_small<{}>((float)((double)({} / {}) + (double){}), true).value()", small_type(to), a, b, c);
+  if (const PwInstr& of = o.expr.code[o.in.a];
+      o.by_ordinary() && dtype_bits(to) == 8 && of.op == PwOp::kRelu && of.type == DType::kF32 && o.is_zero(o.in.c))
+    return fmt::format("w_quantize_positive_by<{}>({}, {})", o.type, o.values[of.a], b);
   return fmt::format("{}<{}>({}, {}, (float){})", o.by_ordinary() ? "w_quantize_by" : "w_quantize", o.type, a, b, c);
 }
 
@@ -202,6 +211,9 @@ Result<std::string> value_of(const Operation& o) {
     case PwOp::kCast: return cast(o);
     case PwOp::kCastSaturate: return cast_saturated(o);
     case PwOp::kQuantize: return quantized(o);
+    case PwOp::kSub:  // of 0, which the compiler leaves in
+      if (o.is_zero(in.b) && o.from() == in.type) return o.operand(0);
+      return in_form(o);
     case PwOp::kIsInf: return fmt::format("w_isinf({}, {}, {})", o.operand(0), in.imm0 != 0, in.imm1 != 0);
     case PwOp::kClip:
       return fmt::format("w_clip<{}>({}, {}, {})", o.type, o.operand(0), o.immediate(in.imm0), o.immediate(in.imm1));
@@ -221,7 +233,7 @@ Result<ExpressionText> expression_text(const PointwiseExpr& expr, const std::vec
   for (const PwInstr& in : expr.code) {
     const char* type = register_type(in.type);
     if (type == nullptr) return unsupported("type {}", dtype_name(in.type));
-    WOOTZ_ASSIGN_OR_RETURN(std::string value, value_of({expr, in, type, values, inputs, rules.ordinary}));
+    WOOTZ_ASSIGN_OR_RETURN(std::string value, value_of({expr, in, type, values, inputs, rules}));
     if (rules.products == Products::kRounded && in.op == PwOp::kMul && type == std::string_view("float"))
       value = fmt::format("w_times({}, {})", values[in.a], values[in.b]);
     if (is_integer(in.type) && dtype_bits(in.type) < 8) {

@@ -16,9 +16,11 @@ enum class Products { kFused, kRounded };
 bool is_ordinary_scale(double scale);
 
 // `ordinary`: so many operands, the last, are constants, of which is_ordinary_scale() says yes where they are scales.
+// `as_floats`: of operands of bytes, what they are as floats, where that is less work than to convert the byte.
 struct ExpressionRules {
   Products products = Products::kFused;
   size_t ordinary = 0;
+  std::vector<std::string> as_floats = {};
 };
 
 struct ExpressionText {

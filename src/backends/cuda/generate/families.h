@@ -28,6 +28,7 @@ using PackConstant = Result<std::optional<PackedForm>> (*)(const Problem& proble
 Result<std::optional<PackedForm>> pack_depthwise(const Problem&, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_int8(const Problem&, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_stem(const Problem&, int input, const HostTensor& source);
+Result<std::optional<PackedForm>> pack_byte_stem(const Problem&, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_half(const Problem&, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_direct(const Problem&, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_columns(const Problem&, int input, const HostTensor& source);
@@ -81,6 +82,9 @@ double estimate_half(const Problem& problem) {
 // Convolutions of few channels.
 Status generate_stem(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 double estimate_stem(const Problem& problem);
+// The same of 8 bits: of such data, or of what becomes them (a chain).
+Status generate_byte_stem(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+double estimate_byte_stem(const Problem& problem);
 // Products of floats and weights of 4 or 8 bits.
 Status generate_weight_only(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 double estimate_weight_only(const Problem& problem);

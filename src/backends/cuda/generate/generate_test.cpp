@@ -126,21 +126,36 @@ std::vector<Sample> border_sources() {
   return samples;
 }
 
+PointwiseExpr rounded_to_bytes() {
+  PointwiseExpr e;
+  e.num_inputs = 1;
+  const uint16_t x = e.input(0, DType::kF32), scale = e.constant(0.25, DType::kF32), zero = e.constant(0, DType::kF32);
+  e.outputs = {e.push(PwOp::kQuantize, DType::kI8, x, scale, zero)};
+  return e;
+}
+
 // Sources for operands in unlike layouts, in which no case is.
 std::vector<Sample> mixed_sources() {
-  Problem p;
-  p.params = ConvParams{.strides = {2, 2}, .dilations = {1, 1}, .pads = {3, 3, 3, 3}};
-  p.inputs = {tensor(DType::kF16, {1, 3, 64, 64}), tensor(DType::kF16, {64, 3, 7, 7})};
-  p.inputs[1].constant = true;
-  p.outputs = {tensor(DType::kF16, {1, 64, 32, 32})};
-  p.outputs[0].layout = Layout::kChannelsLast;
-  p.num_main = 2;
-  p.acc_dtype = DType::kF32;
-  std::vector<Launch> launches;
-  const Status status = generate_at_optimum(p, &launches);
-  EXPECT_TRUE(status.ok()) << status.to_string();
   std::vector<Sample> samples;
-  for (Launch& launch : launches) samples.push_back({"convolution of few channels", std::move(launch.source)});
+  for (const DType type : {DType::kF16, DType::kI8}) {
+    const bool bytes = type == DType::kI8;
+    Problem p;
+    p.params = ConvParams{.strides = {2, 2}, .dilations = {1, 1}, .pads = {3, 3, 3, 3}};
+    if (bytes) {
+      p.as<ConvParams>().x_scale = p.as<ConvParams>().w_scale = {0.5};
+      p.epilogue = rounded_to_bytes();
+    }
+    p.inputs = {tensor(type, {1, 3, 64, 64}), tensor(type, {64, 3, 7, 7})};
+    p.inputs[1].constant = true;
+    p.outputs = {tensor(type, {1, 64, 32, 32})};
+    p.outputs[0].layout = Layout::kChannelsLast;
+    p.num_main = 2;
+    p.acc_dtype = bytes ? DType::kI32 : DType::kF32;
+    std::vector<Launch> launches;
+    const Status status = generate_at_optimum(p, &launches);
+    EXPECT_TRUE(status.ok()) << status.to_string();
+    for (Launch& launch : launches) samples.push_back({"convolution of few channels", std::move(launch.source)});
+  }
   return samples;
 }
 
@@ -178,6 +193,7 @@ TEST(Generated, CompilesForEveryArchitectureWithoutSpilling) {
   std::vector<Sample> samples = all_sources(seed);
   for (Sample& sample : late_sources()) samples.push_back(std::move(sample));
   for (Sample& sample : border_sources()) samples.push_back(std::move(sample));
+  for (Sample& sample : mixed_sources()) samples.push_back(std::move(sample));
   if (std::getenv("WOOTZ_TEST_CASE") == nullptr) {
     ASSERT_GT(samples.size(), 300u);
   }

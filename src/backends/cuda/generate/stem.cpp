@@ -1,4 +1,6 @@
-// Family conv of few channels in 16 bits by constant weights, as networks of images begin with: conv/stem.cuh.
+// Family conv of few channels in 16 bits: conv/stem.cuh.
+#include "backends/cuda/generate/stem.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -6,44 +8,60 @@
 #include "backend/quantized.h"
 #include "backends/cuda/generate/expression.h"
 #include "backends/cuda/generate/families.h"
-#include "backends/cuda/generate/kernel_source.h"
 #include "backends/cuda/generate/tile.h"
 #include "backends/cuda/generate/window.h"
 
 namespace wootz::cuda {
 namespace {
 
-constexpr int64_t kWarps = 4, kWide = 16, kBlocks = 132 * 8;  // as many blocks as a GPU has room for, or somewhat more
+constexpr int64_t kBlocks = 132 * 8;  // as many as a GPU has room for, or somewhat more
 
-// What goes by the parameters and the weights alone, as these are packed once for all extents.
-struct Stem {
-  int64_t columns = 0, channels = 0, taps_h = 1, taps_w = 1;
-  int64_t stride_h = 1, stride_w = 1, top = 0, left = 0;
-  int64_t shift = 0;  // places of a row of the window before its first: so that it begins where two pixels do
-  int64_t slots() const { return taps_w + shift <= 4 ? 4 : 8; }
-  int64_t steps() const { return (channels * taps_h * slots() + 15) / 16; }
-  int64_t at_once() const { return columns > 32 ? 64 : 32; }  // columns of a block
-  int64_t column_tiles() const { return (columns + at_once() - 1) / at_once(); }
-  int64_t bytes() const { return steps() * at_once() * 32; }  // of a block's weights
-  int64_t patch_bytes() const {
-    const int64_t high = (kWarps - 1) * stride_h + taps_h, wide = ((kWide - 1) * stride_w + slots() + 1) / 2 * 2;
-    return (channels * high * wide * 2 + 15) / 16 * 16;
-  }
-};
+int64_t patch_bytes(const Stem& s) {
+  const int64_t high = (Stem::kWarps - 1) * s.stride_h + s.taps_h;
+  const int64_t wide = ((Stem::kWide - 1) * s.stride_w + s.slots() + 1) / 2 * 2;
+  return (s.channels * high * wide * 2 + 15) / 16 * 16;
+}
 
-Result<Stem> stem_of(const Problem& p, const Dims& w) {
+Result<Stem> stem_of_halves(const Problem& p, const Dims& w) {
   const DType type = p.inputs.empty() ? DType::kInvalid : p.inputs[0].dtype;
   if ((type != DType::kF16 && type != DType::kBF16) || p.inputs.size() < 2 || p.inputs[1].dtype != type)
     return unsupported("{} on tensor cores of 16-bit floats", dtype_name(type));
+  if (!p.as<ConvParams>().x_scale.empty()) return unsupported("a convolution of quantized values in floats");
+  WOOTZ_ASSIGN_OR_RETURN(Stem s, stem_of(p, w));
+  if (s.stride_w % 2 == 0 && s.taps_w + s.left % 2 <= 8) s.shift = s.left % 2;
+  return s;
+}
+
+Result<Stem> stem_at(const Problem& p, const BindArgs& args) {
+  WOOTZ_ASSIGN_OR_RETURN(const Stem s, stem_of_halves(p, args.inputs[1]));
+  WOOTZ_RETURN_IF_ERROR(check_stem(p, args, s));
+  WOOTZ_RETURN_IF_ERROR(check_epilogue(p, p.inputs[0].dtype));
+  if (args.constant_bytes.size() > 1 && args.constants[1] != nullptr &&
+      args.constant_bytes[1] < static_cast<size_t>(s.weight_bytes()))
+    return invalid_argument("{} bytes of packed weights for {}", args.constant_bytes[1], args.inputs[1].to_string());
+  return s;
+}
+
+// Byte b of place k of a column's sum, in the weights.
+std::optional<int64_t> weight_at(const Stem& s, int64_t column, int64_t k, int64_t b) {
+  const int64_t row = k / s.slots(), tap = k % s.slots() - s.shift;
+  if (column >= s.columns || row >= s.rows() || tap < 0 || tap >= s.taps_w) return std::nullopt;
+  if (s.place == 2) return ((column * s.rows() + row) * s.taps_w + tap) * 2 + b;
+  if (b >= s.channels) return std::nullopt;
+  return ((column * s.channels + b) * s.taps_h + row) * s.taps_w + tap;
+}
+
+}  // namespace
+
+Result<Stem> stem_of(const Problem& p, const Dims& w) {
   const ConvParams& params = p.as<ConvParams>();
-  if (!p.inputs[1].constant || params.transposed || params.groups != 1 || !params.x_scale.empty() || w.rank() != 4)
+  if (!p.inputs[1].constant || params.transposed || params.groups != 1 || w.rank() != 4)
     return unsupported("another convolution than one of images by constant weights");
   WOOTZ_RETURN_IF_ERROR(check_values(params.strides, 2, 1));
   WOOTZ_RETURN_IF_ERROR(check_values(params.dilations, 2, 1));
   WOOTZ_RETURN_IF_ERROR(check_values(params.pads, 4, 0));
   if (params.dilations[0] != 1 || params.dilations[1] != 1) return unsupported("a window with gaps");
-  Stem s{w[0], w[1], w[2], w[3], params.strides[0], params.strides[1], params.pads[0], params.pads[1]};
-  if (s.stride_w % 2 == 0 && s.taps_w + s.left % 2 <= 8) s.shift = s.left % 2;
+  const Stem s{w[0], w[1], w[2], w[3], params.strides[0], params.strides[1], params.pads[0], params.pads[1]};
   if (s.channels < 1 || s.channels > 4 || s.taps_h < 1 || s.taps_h > 8 || s.taps_w < 1 || s.taps_w > 8 ||
       s.stride_h > 4 || s.stride_w > 4)
     return unsupported("{} by steps of {} and {}; few channels and small windows are taken", w.to_string(), s.stride_h,
@@ -52,8 +70,7 @@ Result<Stem> stem_of(const Problem& p, const Dims& w) {
   return s;
 }
 
-Result<Stem> stem_at(const Problem& p, const BindArgs& args) {
-  WOOTZ_ASSIGN_OR_RETURN(const Stem s, stem_of(p, args.inputs[1]));
+Status check_stem(const Problem& p, const BindArgs& args, const Stem& s) {
   const Dims &x = args.inputs[0], &y = args.outputs[0];
   if (p.num_main != (has_bias(p) ? 3 : 2) || p.outputs.size() != 1)
     return invalid_argument("a convolution of {} operands", p.num_main);
@@ -65,47 +82,46 @@ Result<Stem> stem_at(const Problem& p, const BindArgs& args) {
     return invalid_argument("a bias of {} for {} channels", args.inputs[2].to_string(), y[1]);
   if (x.volume() >= int64_t{1} << 31 || y.volume() >= int64_t{1} << 31)
     return unsupported("{} gives {}", x.to_string(), y.to_string());
-  WOOTZ_RETURN_IF_ERROR(check_epilogue(p, p.inputs[0].dtype));
-  if (args.constant_bytes.size() > 1 && args.constants[1] != nullptr &&
-      args.constant_bytes[1] < static_cast<size_t>(s.bytes() * s.column_tiles()))
-    return invalid_argument("{} bytes of packed weights for {}", args.constant_bytes[1], args.inputs[1].to_string());
-  return s;
+  return Status();
 }
 
-int64_t tiles_of(const Dims& y) { return y[0] * ((y[2] + kWarps - 1) / kWarps) * ((y[3] + kWide - 1) / kWide); }
-
-// The weight of place k of a column's sum.
-std::optional<int64_t> weight_at(const Stem& s, int64_t column, int64_t k) {
-  const int64_t row = k / s.slots(), tap = k % s.slots() - s.shift;
-  if (column >= s.columns || row >= s.channels * s.taps_h || tap < 0 || tap >= s.taps_w) return std::nullopt;
-  return (column * s.channels * s.taps_h + row) * s.taps_w + tap;
+int64_t stem_tiles(const Dims& y, int64_t high) {
+  return y[0] * ((y[2] + high - 1) / high) * ((y[3] + Stem::kWide - 1) / Stem::kWide);
 }
 
-// As the lanes of a warp read them: conv/stem.cuh.
-std::vector<std::byte> by_lanes(const Stem& s, const HostTensor& weights) {
+std::vector<std::byte> stem_by_lanes(const Stem& s, const HostTensor& weights) {
   const auto* const from = static_cast<const std::byte*>(weights.data());
-  std::vector<std::byte> to(static_cast<size_t>(s.bytes() * s.column_tiles()));
-  const int64_t pairs = s.at_once() / 16, halves = s.bytes() * s.column_tiles() / 2;
-  for (int64_t i = 0; i < halves; ++i) {
-    const int64_t half = i % 2, word = i / 2 % 4, lane = i / 8 % 32, pair = i / 256 % pairs,
-                  step = i / 256 / pairs % s.steps(), tile = i / 256 / pairs / s.steps();
+  std::vector<std::byte> to(static_cast<size_t>(s.weight_bytes()));
+  const int64_t pairs = s.at_once() / 16;
+  for (int64_t i = 0; i < s.weight_bytes(); ++i) {
+    const int64_t byte = i % 4, word = i / 4 % 4, lane = i / 16 % 32, pair = i / 512 % pairs,
+                  step = i / 512 / pairs % s.steps(), tile = i / 512 / pairs / s.steps();
     const int64_t part = pair * 2 + word / 2, of_part = lane / 4;
     const int64_t column = tile * s.at_once() + part / 4 * 32 + of_part / 2 * 8 + part % 4 * 2 + of_part % 2;
-    const int64_t k = step * 16 + word % 2 * 8 + lane % 4 * 2 + half;
-    if (const std::optional<int64_t> at = weight_at(s, column, k))
-      std::memcpy(&to[static_cast<size_t>(i * 2)], from + *at * 2, 2);
+    const int64_t at = step * 32 + word % 2 * 16 + lane % 4 * 4 + byte;  // in a column's sum
+    if (const std::optional<int64_t> found = weight_at(s, column, at / s.place, at % s.place))
+      to[static_cast<size_t>(i)] = from[*found];
   }
   return to;
 }
 
-void add_constants(const Stem& s, const Dims& x, const Dims& y, int64_t blocks, KernelSource* source) {
-  const bool by_two = s.stride_w % 2 == 0 && x[3] % 2 == 0;
-  const std::pair<const char*, int64_t> fixed[] = {
-      {"kThreads", kWarps * 32}, {"kWarps", kWarps},        {"kParts", 1},
-      {"kCluster", 1},           {"kColumns", s.at_once()}, {"kChannels", s.channels},
-      {"kKernelH", s.taps_h},    {"kKernelW", s.taps_w},    {"kSlots", s.slots()},
-      {"kShift", s.shift},       {"kStrideH", s.stride_h},  {"kStrideW", s.stride_w},
-      {"kUnit", by_two ? 2 : 1}};
+void write_stem(const Problem& p, const BindArgs& args, const Stem& s, const StemWriting& how, KernelSource* source) {
+  const Dims &x = args.inputs[0], &y = args.outputs[0];
+  source->type("X", storage_type(p.inputs[0].dtype));
+  source->type("Y", storage_type(p.outputs[0].dtype));
+  const int64_t high = Stem::kWarps * how.parts;
+  const std::pair<const char*, int64_t> fixed[] = {{"kThreads", Stem::kWarps * 32},
+                                                   {"kWarps", Stem::kWarps},
+                                                   {"kParts", how.parts},
+                                                   {"kCluster", 1},
+                                                   {"kDirect", 1},
+                                                   {"kColumns", s.at_once()},
+                                                   {"kChannels", s.channels},
+                                                   {"kKernelH", s.taps_h},
+                                                   {"kSlots", s.slots()},
+                                                   {"kStrideH", s.stride_h},
+                                                   {"kStrideW", s.stride_w},
+                                                   {"kUnit", how.unit}};
   for (const auto& [name, value] : fixed) source->fixed(name, value);
   const std::pair<const char*, int64_t> numbers[] = {{"columns", s.columns},
                                                      {"in_h", x[2]},
@@ -114,42 +130,49 @@ void add_constants(const Stem& s, const Dims& x, const Dims& y, int64_t blocks, 
                                                      {"out_w", y[3]},
                                                      {"pad_top", s.top},
                                                      {"pad_left", s.left},
-                                                     {"tiles_w", (y[3] + kWide - 1) / kWide},
-                                                     {"tiles_h", (y[2] + kWarps - 1) / kWarps},
-                                                     {"tiles", tiles_of(y)},
-                                                     {"blocks", blocks}};
+                                                     {"tiles_w", (y[3] + Stem::kWide - 1) / Stem::kWide},
+                                                     {"tiles_h", (y[2] + high - 1) / high},
+                                                     {"tiles", stem_tiles(y, high)},
+                                                     {"blocks", how.blocks},
+                                                     {"tables", s.weight_bytes()}};
   for (const auto& [name, value] : numbers) source->number(name, value);
+  source->operand("Y* __restrict__", "y", {true, 0});
+  source->operand("const X* __restrict__", "x", {false, 0});
+  source->operand("const W* __restrict__", "w", {false, 1});
 }
 
-}  // namespace
+LaunchSize stem_launch(const Stem& s, const StemWriting& how, int64_t patch_bytes) {
+  LaunchSize size;
+  size.grid_x = static_cast<unsigned>(how.blocks);
+  size.grid_y = static_cast<unsigned>(s.column_tiles());
+  size.block = static_cast<unsigned>(Stem::kWarps * 32);
+  size.shared = static_cast<unsigned>(s.bytes() + patch_bytes);
+  return size;
+}
 
 Result<std::optional<PackedForm>> pack_stem(const Problem& p, int input, const HostTensor& source) {
   if (input != 1) return std::optional<PackedForm>{};
-  WOOTZ_ASSIGN_OR_RETURN(const Stem s, stem_of(p, source.dims()));
-  return std::optional(packed_by(static_cast<size_t>(s.bytes() * s.column_tiles()),
-                                 [s, source]() -> Result<std::vector<std::byte>> { return by_lanes(s, source); }));
+  WOOTZ_ASSIGN_OR_RETURN(const Stem s, stem_of_halves(p, source.dims()));
+  return std::optional(packed_by(static_cast<size_t>(s.weight_bytes()),
+                                 [s, source]() -> Result<std::vector<std::byte>> { return stem_by_lanes(s, source); }));
 }
 
 Status generate_stem(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   WOOTZ_ASSIGN_OR_RETURN(const Stem s, stem_at(p, args));
-  const Dims& y = args.outputs[0];
+  const Dims &x = args.inputs[0], &y = args.outputs[0];
   if (y.volume() == 0) return Status();
-  const int64_t blocks = std::min(tiles_of(y), std::max<int64_t>(1, kBlocks / s.column_tiles()));
+  StemWriting how;
+  how.unit = s.stride_w % 2 == 0 && x[3] % 2 == 0 ? 2 : 1;
+  how.blocks = std::min(stem_tiles(y, Stem::kWarps), std::max<int64_t>(1, kBlocks / s.column_tiles()));
   KernelSource source("conv/stem.cuh", true);
-  source.type("X", storage_type(p.inputs[0].dtype));
   source.type("W", storage_type(p.inputs[1].dtype));
-  source.type("Y", storage_type(p.outputs[0].dtype));
-  add_constants(s, args.inputs[0], y, blocks, &source);
-  source.operand("Y* __restrict__", "y", {true, 0});
-  source.operand("const X* __restrict__", "x", {false, 0});
-  source.operand("const W* __restrict__", "w", {false, 1});
-  WOOTZ_RETURN_IF_ERROR(write_by_eight(p, args, s.columns, &source));
-  LaunchSize size;
-  size.grid_x = static_cast<unsigned>(blocks);
-  size.grid_y = static_cast<unsigned>(s.column_tiles());
-  size.block = static_cast<unsigned>(kWarps * 32);
-  size.shared = static_cast<unsigned>(s.bytes() + s.patch_bytes());
-  return source.finish(size, launches);
+  source.type("Part", "float");
+  source.fixed("kShift", s.shift);
+  for (const char* name : {"kScaled", "kCorrected", "kShort"}) source.fixed(name, 0);
+  source.fixed_real("kScale", 1);
+  write_stem(p, args, s, how, &source);
+  WOOTZ_RETURN_IF_ERROR(write_by_eight(p, args, s.columns, false, &source));
+  return source.finish(stem_launch(s, how, patch_bytes(s)), launches);
 }
 
 // As measured on an H100: a start, and for each tile its pixels and its products.
@@ -159,7 +182,8 @@ double estimate_stem(const Problem& p) {
   const Result<Stem> s = stem_at(p, {in, out, {}});
   if (!s.ok()) return 0;
   const auto products = static_cast<double>(s->steps() * s->at_once() / 16);
-  return kStartUs + static_cast<double>(tiles_of(out[0]) * s->column_tiles()) * (kTileUs + kProductsUs * products);
+  const auto tiles = static_cast<double>(stem_tiles(out[0], Stem::kWarps) * s->column_tiles());
+  return kStartUs + tiles * (kTileUs + kProductsUs * products);
 }
 
 }  // namespace wootz::cuda

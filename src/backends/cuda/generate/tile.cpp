@@ -72,6 +72,20 @@ void add_tile(const Tile& tile, KernelSource* source) {
   for (const auto& [name, value] : fixed) source->fixed(name, value);
 }
 
+// Of a short sum no more stages than it has, and one.
+Tile for_depth(Tile tile, const TileProduct& b) {
+  const int64_t step = tile.line / b.size;
+  tile.stages = static_cast<int>(std::min<int64_t>(tile.stages, (b.pitch() + step - 1) / step + 1));
+  return tile;
+}
+
+// Blocks on a Hopper GPU's multiprocessor by shared memory and registers: sums, and what else there is of short sums
+// and of others.
+int blocks_at_once(const Tile& tile, int shared, bool is_short) {
+  const int registers = tile.threads() * (tile.rows * tile.columns / tile.threads() + (is_short ? 56 : 64));
+  return std::max(1, std::min((227 << 10) / (shared + 1024), 65536 / registers));
+}
+
 // 2 to the 32th over d, rounded up: w_over() multiplies by it.
 int64_t inverse_of(int64_t d) { return d == 1 ? 0 : ((int64_t{1} << 32) + d - 1) / d; }
 
@@ -107,30 +121,69 @@ void add_product(const TileProduct& b, const Tile& tile, KernelSource* source) {
   for (const auto& [name, value] : window) source->number(name, b.window ? value : 1);
 }
 
+// Bytes that go by vectors, and change from row to row.
+bool is_ahead(const Operands& all, const Operand& o) {
+  return all.vector % 4 == 0 && o.name != "b" && o.along == 1 && (o.type == DType::kI8 || o.type == DType::kU8);
+}
+// How many of them come with the tile's first stage: all, where any GPU that has the tile has room for them.
+int fetched_early(const Tile& tile, const Operands& all) {
+  const auto count = static_cast<int>(
+      std::count_if(all.all.begin(), all.all.end(), [&](const Operand& o) { return is_ahead(all, o); }));
+  const int room = (tile.capability() >= 90 ? 227 << 10 : 99 << 10) - tile.bytes();
+  return count * tile.rows * tile.columns <= room ? count : 0;
+}
+
+// What can be read ahead of the sums: bytes, as words.
+void write_ahead(const Operands& operands, KernelSource* source) {
+  std::string members, values, fetches;
+  for (const Operand& o : operands.all) {
+    if (!is_ahead(operands, o)) continue;
+    const std::string from = fmt::format("p.{0} + at.{0} + n", o.name);
+    members += fmt::format("  Pack<u32, kVector / 4> {};\n", o.name);
+    values += fmt::format("{}*(const Pack<u32, kVector / 4>*)({})", values.empty() ? "" : ", ", from);
+    fetches += fmt::format("  w_copy8(&to->{}, {});\n", o.name, from);
+  }
+  const char* const parameters = "const Operands& p, const Constants& c, const At& at, int n";
+  source->code(
+      fmt::format("struct Ahead {{\n{0}}};\n"
+                  "W_FN Ahead ahead({1}) {{\n  return {{{2}}};\n}}\n"
+                  "template <class To>\nW_FN void fetch({1}, To* to) {{\n{3}}}\n",
+                  members, parameters, values, fetches));
+}
+
+// How an operand is read at neighbour k; `reads`: lines before the loop over them.
+std::string read_at(const Operand& o, std::string* reads) {
+  if (o.along != 1) return fmt::format("w_get(p.{0}[at.{0} + ((s64)n + k) * c.{0}_along])", o.name);
+  *reads += fmt::format("  const Pack<{0}, kVector> of_{1} = *(const Pack<{0}, kVector>*)(p.{1} + at.{1} + n);\n",
+                        storage_type(o.type), o.name);
+  return fmt::format("w_get(of_{}.v[k])", o.name);
+}
+
 // results(): the bias, then the expression, whose constants are the `extras`.
 Status write_results(const Operands& operands, const PointwiseExpr& epilogue, size_t extras, bool rounded,
                      KernelSource* source) {
   std::vector<std::string> names, inputs{"a[k]"};
   std::string reads;
+  ExpressionRules rules{rounded ? Products::kRounded : Products::kFused, extras, {""}};
   for (const Operand& o : operands.all) {
     names.push_back(o.name);
     source->number(o.name + "_along", o.along);
-    std::string read = fmt::format("w_get(p.{0}[at.{0} + ((s64)n + k) * c.{0}_along])", o.name);
-    if (o.along == 1) {
-      reads += fmt::format("  const Pack<{0}, kVector> of_{1} = *(const Pack<{0}, kVector>*)(p.{1} + at.{1} + n);\n",
-                           storage_type(o.type), o.name);
-      read = fmt::format("w_get(of_{}.v[k])", o.name);
+    if (o.name == "b") {
+      inputs[0] += " + " + read_at(o, &reads);
+      continue;
     }
-    if (o.name == "b")
-      inputs[0] += " + " + read;
-    else
-      inputs.push_back(read);
+    const std::string byte = fmt::format("w_byte<{}>(ahead.{}, k)", storage_type(o.type), o.name);
+    inputs.push_back(is_ahead(operands, o) ? byte : read_at(o, &reads));
+    // A conversion is one instruction beside those for the sums, of which there is one for each result.
+    rules.as_floats.push_back(is_ahead(operands, o) ? "(float)" + byte : "");
   }
   source->walk("At", "at", operands.axes, names);
+  write_ahead(operands, source);
   if (!epilogue.empty()) inputs.resize(epilogue.num_inputs - extras, "0");
   for (size_t i = 0; i < extras; ++i) inputs.push_back(fmt::format("extras[{}]", i));
-  return source->results(epilogue, "const float (&a)[kVector], const At& at, int n, const float* extras", reads, inputs,
-                         {rounded ? Products::kRounded : Products::kFused, extras});
+  return source->results(epilogue,
+                         "const float (&a)[kVector], const At& at, int n, const float* extras, const Ahead& ahead",
+                         reads, inputs, rules);
 }
 
 // The expression's, and the bias.
@@ -142,17 +195,20 @@ void add_operands(const Problem& p, KernelSource* source) {
 
 }  // namespace
 
-Status write_by_eight(const Problem& p, const BindArgs& args, int64_t columns, KernelSource* source) {
+Status write_by_eight(const Problem& p, const BindArgs& args, int64_t columns, bool rounded, KernelSource* source) {
   WOOTZ_ASSIGN_OR_RETURN(const Operands operands, read_operands(p, args, columns));
-  if (operands.vector != 8) return unsupported("results that are not stored by sixteen bytes");
+  if (operands.vector != 8) return unsupported("results that are not stored by eight");
   source->fixed("kVector", operands.vector);
   add_operands(p, source);
-  return write_results(operands, p.epilogue, 0, false, source);
+  return write_results(operands, p.epilogue, 0, rounded, source);
 }
 
-Status write_tile(const Problem& p, const BindArgs& args, const TileProduct& b, const Tile& tile,
+Status write_tile(const Problem& p, const BindArgs& args, const TileProduct& b, const Tile& whole,
                   const TileWriting& how, std::vector<Launch>* launches) {
   WOOTZ_ASSIGN_OR_RETURN(const Operands operands, read_operands(p, args, b.columns));
+  const bool direct = b.size == 1 && operands.vector == 8 && whole.direct();
+  const int early = direct ? fetched_early(whole, operands) : 0;
+  const Tile tile = direct && !how.arguments ? for_depth(whole, b) : whole;
   std::vector<float> extras;
   const PointwiseExpr epilogue = b.scaled ? with_constants_as_operands(p.epilogue, &extras) : p.epilogue;
   KernelSource source("gemm/tile.cuh", how.arguments);
@@ -163,6 +219,8 @@ Status write_tile(const Problem& p, const BindArgs& args, const TileProduct& b, 
   add_tile(tile, &source);
   add_product(b, tile, &source);
   source.fixed("kVector", operands.vector);
+  source.fixed("kDirect", direct);
+  source.fixed("kEarly", early > 0);
   source.fixed("kExtras", static_cast<int64_t>(extras.size()));
   source.operand("Y* __restrict__", "y", {true, 0});
   source.operand("const X* __restrict__", "x", {false, 0});
@@ -172,8 +230,9 @@ Status write_tile(const Problem& p, const BindArgs& args, const TileProduct& b, 
   WOOTZ_RETURN_IF_ERROR(write_results(operands, epilogue, extras.size(), how.rounded, &source));
   LaunchSize size;
   size.block = static_cast<unsigned>(tile.threads());
-  size.shared = static_cast<unsigned>(tile.bytes());
-  size.at_once = static_cast<unsigned>(tile.at_once());
+  size.shared = static_cast<unsigned>(tile.bytes() + early * tile.rows * tile.columns);
+  size.at_once = static_cast<unsigned>(
+      direct ? blocks_at_once(tile, static_cast<int>(size.shared), tile.stages < whole.stages) : tile.at_once());
   size.grid_x = blocks_for(b.rows, tile.rows);
   size.grid_y = blocks_for(b.columns, tile.columns);
   size.grid_z = static_cast<unsigned>(b.batch * tile.cluster);

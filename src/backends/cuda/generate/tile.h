@@ -46,8 +46,9 @@ Status write_tile(const Problem& problem, const BindArgs& args, const TileProduc
                   const TileWriting& how, std::vector<Launch>* launches);
 
 // What a kernel does with eight sums of neighbouring columns: the operands behind x and w, at() and results() as
-// gemm/tile.cuh has them. Errors: results that are not stored by sixteen bytes.
-Status write_by_eight(const Problem& problem, const BindArgs& args, int64_t columns, KernelSource* source);
+// gemm/tile.cuh has them; `rounded` as above. Errors: results that are not stored by eight.
+Status write_by_eight(const Problem& problem, const BindArgs& args, int64_t columns, bool rounded,
+                      KernelSource* source);
 
 // The epilogue with its floating constants as further operands, so that layers that differ in nothing else are one
 // kernel; `constants` gets their values. Scales that are not ordinary stay.

@@ -213,6 +213,12 @@ W_FN typename Reg<T>::t w_round_to(float v) {
 constexpr float kIntegersFrom = 12582912.0f;  // 3 * 2^22
 W_FN float w_short2f(int v) { return w_bits2f(0x4B400000u + (u32)v) - kIntegersFrom; }
 
+// Byte k of words.
+template <class T, int N>
+W_FN T w_byte(const Pack<u32, N>& words, int k) {
+  return (T)(words.v[k / 4] >> k % 4 * 8);
+}
+
 // By a b of 2 to the -100th to 2 to the 100th, without a branch. What is outside of To is cut off ahead of the
 // division; each of the two corrections takes a quotient nearer to a / b, of which the second rounds as a division
 // does.
@@ -222,6 +228,14 @@ W_FN To w_quantize_by(float a, float b, float c) {
   const float inside = a != a ? -c * b : fminf(fmaxf(a, low), high), near = w_times(inside, inverse);
   const float nearer = fmaf(fmaf(-near, b, inside), inverse, near);
   return (To)(w_f2bits(fmaf(fmaf(-nearer, b, inside), inverse, nearer) + kIntegersFrom) + (u32)(int)c);
+}
+
+// The same of relu(a), to the zero point 0.
+template <class To>
+W_FN To w_quantize_positive_by(float a, float b) {
+  const float inverse = 1.0f / b, inside = fminf(fmaxf(a, 0.0f), (float)Lim<To>::hi * b);
+  const float near = w_times(inside, inverse), nearer = fmaf(fmaf(-near, b, inside), inverse, near);
+  return (To)w_f2bits(fmaf(fmaf(-nearer, b, inside), inverse, nearer) + kIntegersFrom);
 }
 
 template <class To>

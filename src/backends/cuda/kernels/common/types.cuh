@@ -37,6 +37,12 @@ W_FN u16 w_f2h(float f) {
 }
 
 W_FN float w_bits2f(u32 b) { return __uint_as_float(b); }
+// The larger of each half, as floats of 16 bits that are no NaN.
+W_FN u32 w_max_halves(u32 a, u32 b) {
+  u32 d;
+  asm("max.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+  return d;
+}
 W_FN u32 w_f2bits(float f) { return __float_as_uint(f); }
 W_FN u64 w_d2bits(double d) { return (u64)__double_as_longlong(d); }
 // Rounded by itself: the compiler makes no fused multiply-add of it and an addition.

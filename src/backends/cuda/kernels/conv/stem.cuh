@@ -1,41 +1,21 @@
-// A convolution of few channels, as networks begin with, on tensor cores: rows of pixels in, channels innermost out. A
-// block takes one tile of 16 results by kWarps * kParts rows after the other: what its windows cover lies in shared
-// memory once, and a sum goes over rows of the window, kSlots places each, of which the last may be outside of it and
-// meet weights of zero. Neighbours in a row of the window are neighbours in memory: a thread reads two at once. Weights
-// are there before the kernel ahead has ended. A thread's sums are eight neighbours of a pixel, since columns lie in
-// that order. The problem: X, W, Y; kThreads, kWarps, kParts; kColumns: of a block's results; kChannels, kKernelH,
-// kKernelW: of the window; kSlots, of which the first kShift are before it; kStrideH, kStrideW; kUnit: neighbours of a
-// row that lie in steps of so many from there on; w: for each kColumns of the columns kSteps sixteenths of the sum, in
-// each, for two times eight columns at a time, the 16 bytes of each lane; Constants {columns, in_h, in_w, out_h, out_w,
-// pad_top, pad_left, tiles_w, tiles_h: of an image, tiles: of all}; at() and results() as of gemm/tile.cuh, with
-// kVector of 8.
+// A convolution of few channels in 16 bits, as networks begin with, on tensor cores (conv/stem_tiles.cuh): a sum goes
+// over rows of the window, kSlots places each, of which the last may be outside of it and meet weights of zero.
+// Neighbours in a row of the window are neighbours in memory: a thread reads two at once. The problem: X, W; of a row
+// of the window the first kShift places are before it.
 #pragma once
-#include "backends/cuda/kernels/gemm/mma.cuh"
+#include "backends/cuda/kernels/conv/stem_tiles.cuh"
 
-constexpr int kWide = 16, kHigh = kWarps * kParts;  // results of a tile
-constexpr int kGroups = kChannels * kKernelH;       // rows of the window
-constexpr int kSteps = (kGroups * kSlots + 15) / 16, kPairs = kColumns / 16;
-constexpr int kInHigh = (kHigh - 1) * kStrideH + kKernelH;  // pixels that they cover
+constexpr int kGroups = kChannels * kKernelH;  // rows of the window
+constexpr int kSteps = (kGroups * kSlots + 15) / 16;
 constexpr int kInWide = ((kWide - 1) * kStrideW + kSlots + 1) / 2 * 2;
 constexpr int kPatch = kChannels * kInHigh * kInWide;
 constexpr int kWeightBytes = kSteps * kPairs * 512, kSharedBytes = kWeightBytes + (kPatch * 2 + 15) / 16 * 16;
 
 constexpr int kOwnRows = (kChannels * kInHigh + kWarps - 1) / kWarps, kUnits = (kInWide / kUnit + 31) / 32;
 
-typedef float Sums[kColumns / 8][4];
-
 // Where a row of the window begins in the patch; those behind the last have weights of zero and read the first.
 W_FN constexpr int group_at(int group) {
   return group < kGroups ? (group / kKernelH * kInHigh + group % kKernelH) * kInWide : 0;
-}
-
-struct TileAt {
-  int image, y, x;
-};
-
-W_FN TileAt tile_at(const Constants& c, int tile) {
-  const int column = tile % c.tiles_w, rest = tile / c.tiles_w;
-  return {rest / c.tiles_h, rest % c.tiles_h * kHigh, column * kWide};
 }
 
 typedef Pack<X, kUnit> Unit;
@@ -82,8 +62,7 @@ W_FN void sum_up(const u16* patch, const u8* weights, Sums (&acc)[kParts]) {
 #pragma unroll
   for (int step = 0; step < kSteps; ++step) {
     Pack<u32, 4> b[kPairs];
-#pragma unroll
-    for (int n = 0; n < kPairs; ++n) b[n] = *(const Pack<u32, 4>*)(weights + ((step * kPairs + n) * 32 + lane) * 16);
+    load_weights(weights, step, b);
     int at[2];  // of the step's halves
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -97,53 +76,15 @@ W_FN void sum_up(const u16* patch, const u8* weights, Sums (&acc)[kParts]) {
       u32 a[4];
 #pragma unroll
       for (int e = 0; e < 4; ++e) a[e] = two_of(patch, row + e % 2 * 8 * kStrideW + at[e / 2]);
-#pragma unroll
-      for (int n = 0; n < kPairs; ++n) {
-        w_mma<X>(acc[part][n * 2], a[0], a[1], a[2], a[3], b[n].v[0], b[n].v[1]);
-        w_mma<X>(acc[part][n * 2 + 1], a[0], a[1], a[2], a[3], b[n].v[2], b[n].v[3]);
-      }
+      multiply<X>(a, b, acc[part]);
     }
   }
-}
-
-W_FN void store(const Operands& p, const Constants& c, const TileAt& tile, int n0, const Sums (&acc)[kParts]) {
-  const int warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-#pragma unroll
-  for (int part = 0; part < kParts; ++part)
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int y = tile.y + warp * kParts + part, x = tile.x + g + half * 8;
-      const bool in = y < c.out_h && x < c.out_w;
-      const s64 row = in ? ((s64)tile.image * c.out_h + y) * c.out_w + x : 0;
-      const auto operands = at(c, row);
-#pragma unroll
-      for (int m = 0; m < kColumns / 32; ++m) {
-        const int n = n0 + m * 32 + t * 8;
-        float a[8];
-#pragma unroll
-        for (int v = 0; v < 8; ++v) a[v] = acc[part][m * 4 + v / 2][half * 2 + v % 2];
-        const Pack<Y, 8> z = results(p, c, a, operands, n < c.columns ? n : c.columns - 8, nullptr);
-        if (in && n < c.columns) *(Pack<Y, 8>*)(p.y + row * c.columns + n) = z;
-      }
-    }
 }
 
 W_FN void kernel(const Operands& p, const Constants& c) {
   W_SHARED(memory, kSharedBytes);
   u16* const patch = (u16*)(memory + kWeightBytes);
-  const u8* const weights = (const u8*)p.w + (s64)blockIdx.y * kWeightBytes;
-  for (int i = threadIdx.x; i < kWeightBytes / 16; i += kThreads) w_copy16(memory + i * 16, weights + i * 16, true);
-  w_commit();
-  w_begin();
-#pragma unroll 1
-  for (int i = blockIdx.x; i < c.tiles; i += c.blocks) {
-    const TileAt tile = tile_at(c, i);
-    load_patch(p.x, c, tile, patch);
-    w_wait<0>();
-    __syncthreads();
-    Sums acc[kParts] = {};
-    sum_up(patch, memory, acc);
-    __syncthreads();
-    store(p, c, tile, blockIdx.y * kColumns, acc);
-  }
+  each_tile<kWeightBytes>(
+      p, c, memory, [&](const TileAt& tile) { load_patch(p.x, c, tile, patch); },
+      [&](Sums(&acc)[kParts]) { sum_up(patch, memory, acc); });
 }

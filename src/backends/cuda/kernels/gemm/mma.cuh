@@ -37,6 +37,11 @@ W_FN void w_copy16(void* to, const void* from, bool in) {
                "r"(in ? 16 : 0)
                : "memory");
 }
+// 8 bytes.
+W_FN void w_copy8(void* to, const void* from) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from)
+               : "memory");
+}
 W_FN void w_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template <int N>
 W_FN void w_wait() {

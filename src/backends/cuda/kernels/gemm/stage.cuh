@@ -118,6 +118,12 @@ W_FN void load_rows(const X* x, const Constants& c, const Row (&rows)[kOwnRows],
     load_row(x, c, rows[j], tap, k, stage + piece_at(t % kOfShare / kPieces + j * kAtOnce, t % kPieces));
 }
 
+// The line of a stage that a column is on. With kDirect columns lie so, 32 at a time, that a thread's sums are of eight
+// neighbours.
+W_FN int line_of(int column) {
+  return kDirect ? (column & ~31) | (column >> 1 & 3) << 3 | (column >> 3 & 3) << 1 | (column & 1) : column;
+}
+
 // Its columns.
 W_FN void load_columns(const W* w, const Constants& c, int n0, int it, u8* stage) {
   const int t = threadIdx.x, k = place_in(it);
@@ -125,7 +131,7 @@ W_FN void load_columns(const W* w, const Constants& c, int n0, int it, u8* stage
   for (int j = 0; j < kColumns / kAtOnce; ++j) {
     const int i = t % kOfShare / kPieces + j * kAtOnce, n = n0 + i;
     const bool in = n < c.columns && k < c.pitch;
-    w_copy16(stage + piece_at(kRows + i, t % kPieces), in ? w + (n * c.pitch + k) : w, in);
+    w_copy16(stage + piece_at(kRows + line_of(i), t % kPieces), in ? w + (n * c.pitch + k) : w, in);
   }
 }
 

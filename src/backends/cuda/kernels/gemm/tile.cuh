@@ -4,27 +4,32 @@
 // w are on their way before the kernel ahead of this one has ended. The problem: X, W, Y; Part: of sums, int or float;
 // kThreads; kRows, kColumns: of a block's results, computed by kWarpsM x kWarpsN warps and kShares times as many that
 // divide the sum; kCluster: blocks that divide it, neighbours along z; kStages; kLine: bytes of a row in a stage;
-// kVector: neighbours that a thread stores; kWindow: x is an image and the sum goes over the taps of a window, outside
-// of which x is kOutside; kBySixteen: 16 bytes are of one tap; kShort: no sum has more than 22 bits; kPacked: w is a
-// constant; kScaled: w is followed by a scale and a correction for each column (kCorrected: not all zeros) and by
-// kExtras floats; otherwise kScale; Constants {rows, columns; depth: of the sum; pitch: of w; stages: of the sum, of a
-// block; channels; image, in_h, in_w, out_h, out_w, stride_h, stride_w, dilation_h, dilation_w, pad_top, pad_left,
-// taps_w: of the window; per_channel, per_tap: inverses, as w_over() has them, of channels and taps_w};
+// kVector: neighbours that a thread stores; kDirect: these are its sums, which then go from registers to the result;
+// kEarly: what fetch() brings comes with the first stage; kWindow: x is an image and the sum goes over the
+// taps of a window, outside of which x is kOutside; kBySixteen: 16 bytes are of one tap; kShort: no sum has more than
+// 22 bits; kPacked: w is a constant; kScaled: w is followed by a scale and a correction for each column (kCorrected:
+// not all zeros) and by kExtras floats; otherwise kScale; Constants {rows, columns; depth: of the sum; pitch: of w;
+// stages: of the sum, of a block; channels; image, in_h, in_w, out_h, out_w, stride_h, stride_w, dilation_h,
+// dilation_w, pad_top, pad_left, taps_w: of the window; per_channel, per_tap: inverses, as w_over() has them, of
+// channels and taps_w};
 //   Matrices matrices(c, i)   offsets of x and w in matrix i of the batch
 //   At at(c, row)             offsets of further operands at a row of the result
-//   Pack<Y, kVector> results(p, c, a, at, n, extras)   what is stored for the sums a, from column n on
+//   Ahead ahead(p, c, at, n), fetch(p, c, at, n, to)   bytes that results() reads there: now, or on their way
+//   Pack<Y, kVector> results(p, c, a, at, n, extras, ahead)   what is stored for the sums a, from column n on
 #pragma once
+#include "backends/cuda/kernels/gemm/rescale.cuh"
 #include "backends/cuda/kernels/gemm/stage.cuh"
 
 constexpr int kRowParts = kRows / kWarpsM / 16, kColumnParts = kColumns / kWarpsN / 8;  // of a warp, as mma has them
 constexpr int kSumPitch = kColumns + 8;
 
 // Sums of so many row parts are in shared memory at once.
-constexpr int kPartsAtOnce = kShares * kRows * kSumPitch * 4 <= kStages * kStageBytes ? kRowParts : 1;
+constexpr int kPartsAtOnce = !kDirect && kShares * kRows * kSumPitch * 4 <= kStages * kStageBytes ? kRowParts : 1;
 constexpr int kBlockVectors = kRows * kColumns / kVector;
 constexpr int kVectors = kBlockVectors / kRowParts * kPartsAtOnce;  // of the rows that are stored at once
 constexpr int kOwnVectors = kBlockVectors / kCluster;               // that a block of a cluster stores
-constexpr int kSharedBytes = kStages * kStageBytes + (kCluster > 1 ? kRows * kColumns * 4 : 0);
+constexpr int kEarlyBytes = kEarly ? kBlockVectors * (int)sizeof(Ahead) : 0;
+constexpr int kSharedBytes = kStages * kStageBytes + (kCluster > 1 ? kRows * kColumns * 4 : kEarlyBytes);
 // That a thread stores one after the other. Where it keeps many sums, two of eight elements are more than registers
 // hold.
 constexpr bool kManySums = kRowParts * kColumnParts >= 16;
@@ -74,7 +79,10 @@ W_FN void multiply(const Warp& warp, const u8* stage, Sums& acc, const Between& 
   }
 }
 
-W_FN void sum_up(const X* x, const W* w, const Constants& c, int m0, int n0, const Warp& warp, u8* tile, Sums& acc) {
+// `begun` is done when the first stage is on its way, and may add to it.
+template <class Begun>
+W_FN void sum_up(const X* x, const W* w, const Constants& c, int m0, int n0, const Warp& warp, u8* tile, Sums& acc,
+                 const Begun& begun) {
   const int first = kCluster > 1 ? (int)blockIdx.z * c.stages : 0;
   const auto slot = [&](int s) { return tile + s * kStageBytes + warp.share * kShareBytes; };
   if constexpr (!kPacked) w_begin();
@@ -92,10 +100,11 @@ W_FN void sum_up(const X* x, const W* w, const Constants& c, int m0, int n0, con
 #pragma unroll
   for (int i = 0; i < kRowParts; ++i)
 #pragma unroll
-    for (int n = 0; n < kColumnParts; ++n) acc[i][n][0] = acc[i][n][1] = acc[i][n][2] = acc[i][n][3] = 0;
+    for (int n = 0; n < kColumnParts; ++n) acc[i][n][0] = acc[i][n][1] = acc[i][n][2] = acc[i][n][3] = (Part)kSumsFrom;
 #pragma unroll
   for (int s = 0; s < kStages - 1; ++s) {
     if (s < c.stages) load_rows(x, c, rows, first + s, slot(s));
+    if (s == 0) begun();
     w_commit();
   }
   int now = 0, next = kStages - 1;
@@ -154,23 +163,6 @@ W_FN Pack<Part, kVector> gather(const Part* sums, int row, int column) {
   return sum;
 }
 
-// The sums of x's and w's real values from column n on. `scales`: the columns' scales, then their corrections.
-W_FN void rescale(const Constants& c, const Pack<float, kVector>& sum, const float*, int, float (&a)[kVector]) {
-#pragma unroll
-  for (int v = 0; v < kVector; ++v) a[v] = kScale == 1 ? sum.v[v] : sum.v[v] * (float)kScale;
-}
-W_FN void rescale(const Constants& c, const Pack<int, kVector>& sum, const float* scales, int n, float (&a)[kVector]) {
-  Pack<float, kVector> scale;
-  Pack<int, kVector> less;
-  if constexpr (kScaled) scale = *(const Pack<float, kVector>*)(scales + n);
-  if constexpr (kCorrected) less = *(const Pack<int, kVector>*)((const int*)scales + c.columns + n);
-#pragma unroll
-  for (int v = 0; v < kVector; ++v) {
-    const int own = kCorrected ? (int)((u32)sum.v[v] - (u32)less.v[v]) : sum.v[v];
-    a[v] = w_times(kShort ? w_short2f(own) : (float)own, kScaled ? scale.v[v] : (float)kScale);
-  }
-}
-
 // What is behind the columns of w.
 struct Tables {
   const float* scales;
@@ -215,7 +207,8 @@ W_FN void store(const Operands& p, const Constants& c, const Tables& tables, int
       const s64 whole = (s64)(kCluster > 1 ? 0 : blockIdx.z) * c.rows + own_row;
       float a[kVector];
       rescale(c, sum(j + k * kThreads, own), tables.scales, own_n, a);
-      z[k] = results(p, c, a, at(c, whole), own_n, tables.extras);
+      const At operands = at(c, whole);
+      z[k] = results(p, c, a, operands, own_n, tables.extras, ahead(p, c, operands, own_n));
       to[k] = row < c.rows && n < c.columns ? p.y + whole * c.columns + n : nullptr;
     }
 #pragma unroll
@@ -271,6 +264,46 @@ W_FN void join(const Operands& p, const Constants& c, const Tables& tables, int 
   });
 }
 
+// With kDirect, the vectors of a thread: of two rows of each part, and of each 32 columns.
+constexpr int kAcross = kDirect ? kColumnParts / 4 : 1, kDown = 2 * kRowParts;
+
+template <class Body>
+W_FN void each_vector(const Constants& c, int m0, int n0, const Warp& warp, const Body& body) {
+  const int t = threadIdx.x;
+#pragma unroll
+  for (int m = 0; m < kAcross; ++m)
+#pragma unroll
+    for (int i = 0; i < kDown; ++i)
+      body(i, m, m0 + (warp.m * kRowParts + i / 2) * 16 + i % 2 * 8 + t % 32 / 4,
+           n0 + warp.n * (kColumnParts * 8) + m * 32 + t % 4 * 8);
+}
+
+// Of vectors outside of the result, those of the last one inside.
+struct Inside {
+  s64 row;
+  int n;
+};
+W_FN Inside inside(const Constants& c, int row, int n) {
+  return {(kPacked ? 0 : (s64)blockIdx.z * c.rows) + (row < c.rows ? row : c.rows - 1),
+          n < c.columns ? n : c.columns - kVector};
+}
+
+W_FN void store_own(const Operands& p, const Constants& c, const Tables& tables, int m0, int n0, const Warp& warp,
+                    const Sums& acc, const Ahead* early) {
+  each_vector(c, m0, n0, warp, [&](int i, int m, int row, int n) {
+    const Inside own = inside(c, row, n);
+    Pack<Part, kVector> sums;
+#pragma unroll
+    for (int v = 0; v < kVector; ++v) sums.v[v] = acc[i / 2][m * 4 + v / 2][i % 2 * 2 + v % 2];
+    float a[kVector];
+    rescale(c, sums, tables.scales, own.n, a);
+    const At operands = at(c, own.row);
+    const Pack<Y, kVector> z = results(p, c, a, operands, own.n, tables.extras,
+                                       kEarly ? early[(i * kAcross + m) * kThreads] : ahead(p, c, operands, own.n));
+    if (row < c.rows && n < c.columns) *(Pack<Y, kVector>*)(p.y + own.row * c.columns + n) = z;
+  });
+}
+
 W_FN void kernel(const Operands& p, const Constants& c) {
   W_SHARED(tile, kSharedBytes);
   const int m0 = blockIdx.x * kRows, n0 = blockIdx.y * kColumns;
@@ -278,9 +311,18 @@ W_FN void kernel(const Operands& p, const Constants& c) {
   const Warp warp = this_warp();
   Sums acc;
   if constexpr (kCluster > 1) w_cluster_arrive();
-  sum_up(p.x + matrix.x, p.w + matrix.w, c, m0, n0, warp, tile, acc);
+  Ahead* const early = (Ahead*)(tile + kStages * kStageBytes) + threadIdx.x;  // with kEarly: a thread's own
+  sum_up(p.x + matrix.x, p.w + matrix.w, c, m0, n0, warp, tile, acc, [&] {
+    if constexpr (kEarly)
+      each_vector(c, m0, n0, warp, [&](int i, int m, int row, int n) {
+        const Inside own = inside(c, row, n);
+        fetch(p, c, at(c, own.row), own.n, early + (i * kAcross + m) * kThreads);
+      });
+  });
   const Tables tables = tables_of(p, c);
-  if constexpr (kCluster > 1) {
+  if constexpr (kDirect) {
+    store_own(p, c, tables, m0, n0, warp, acc, early);
+  } else if constexpr (kCluster > 1) {
     join(p, c, tables, m0, n0, warp, acc, tile);
   } else {
     by_parts(warp, acc, tile, [&](int part, const Part* sums) {

@@ -24,10 +24,78 @@ W_FN int positions(int start, int step, int first, int end) {
   return inside;
 }
 
+// The largest of bytes is sought in halves of words, two at once, which are compared as (subnormal) floats of 16 bits.
+constexpr bool kByHalves = kMax && sizeof(X) == 1;
+
+// Makes bytes positive.
+template <class T>
+W_FN constexpr u32 lift_of() {
+  if constexpr (sizeof(T) == 1)
+    return (T)-1 < 0 ? 0x80808080u : 0u;
+  else
+    return 0u;
+}
+
+struct Halves {
+  u32 v[kVector / 4 + 1][2];  // of a word its bytes 0 and 2, and 1 and 3
+};
+
+W_FN void take_larger(Halves& h, const Halves& x) {
+#pragma unroll
+  for (int w = 0; w < kVector / 4; ++w)
+#pragma unroll
+    for (int i = 0; i < 2; ++i) h.v[w][i] = w_max_halves(h.v[w][i], x.v[w][i]);
+}
+
+// All of the strip's elements are on their way before the first is looked at; those outside of the image are 0.
+W_FN void largest_of_bytes(const X* x, const Constants& c, const Strip& s, float (&a)[kResults][kVector]) {
+  constexpr int kAcross = (kResults - 1) * kStrideW + (kKernelW - 1) * kDilationW + 1;
+  constexpr u32 kLift = lift_of<X>();
+  Pack<u32, kVector / 4> read[kKernelH][kAcross];
+#pragma unroll
+  for (int ky = 0; ky < kKernelH; ++ky)
+#pragma unroll
+    for (int j = 0; j < kAcross; ++j) {
+      const int iy = s.oy * c.stride_h - c.top + ky * c.dilation_h, ix = s.ox * kStrideW - c.left + j;
+      const bool in = iy >= 0 && iy < c.in_h && ix >= 0 && ix < c.in_w;
+#pragma unroll
+      for (int w = 0; w < kVector / 4; ++w) read[ky][j].v[w] = kLift;
+      if (in)
+        read[ky][j] =
+            *(const Pack<u32, kVector / 4>*)(x + ((s.n * c.in_h + iy) * c.in_w + ix) * c.channels + s.channel);
+    }
+  Halves columns[kAcross] = {}, largest[kResults] = {};
+#pragma unroll
+  for (int j = 0; j < kAcross; ++j)
+#pragma unroll
+    for (int ky = 0; ky < kKernelH; ++ky) {
+      Halves own;
+#pragma unroll
+      for (int w = 0; w < kVector / 4; ++w) {
+        const u32 word = read[ky][j].v[w] ^ kLift;
+        own.v[w][0] = word & 0x00FF00FFu;
+        own.v[w][1] = word >> 8 & 0x00FF00FFu;
+      }
+      take_larger(columns[j], own);
+    }
+#pragma unroll
+  for (int t = 0; t < kResults; ++t) {
+#pragma unroll
+    for (int kx = 0; kx < kKernelW; ++kx) take_larger(largest[t], columns[t * kStrideW + kx * kDilationW]);
+#pragma unroll
+    for (int k = 0; k < kVector; ++k)
+      a[t][k] = w_short2f((int)(largest[t].v[k / 4][k % 2] >> k % 4 / 2 * 16 & 255u) - (kLift != 0 ? 128 : 0));
+  }
+}
+
 W_FN void kernel(const Operands& p, const Constants& c) {
   Strip s;
   if (!this_strip(c, &s)) return;
   float a[kResults][kVector];
+  if constexpr (kByHalves && kKernelH * kKernelW <= 9) {
+    largest_of_bytes(p.x, c, s, a);
+    return store(p, c, s, a);
+  }
 #pragma unroll
   for (int t = 0; t < kResults; ++t) {
 #pragma unroll

@@ -1,0 +1,45 @@
+// Convolutions of few channels by constant weights, as networks of images begin with, on tensor cores: what those of
+// 16 bits (stem.cpp) and of 8 bits (stem_bytes.cpp) share.
+#pragma once
+
+#include "backends/cuda/generate/kernel_source.h"
+
+namespace wootz::cuda {
+
+// What goes by the parameters and the weights alone, as these are packed once for all extents.
+struct Stem {
+  static constexpr int64_t kWarps = 4, kWide = 16;  // of a block; results of a row that a warp computes
+  int64_t columns = 0, channels = 0, taps_h = 1, taps_w = 1;
+  int64_t stride_h = 1, stride_w = 1, top = 0, left = 0;
+  int64_t place = 2;  // bytes of a place in a sum: one channel of 16 bits, or the four of a pixel in 8 bits
+  int64_t shift = 0;  // places of a row of the window before its first: so that it begins where two pixels do
+  int64_t rows() const { return place == 4 ? taps_h : channels * taps_h; }  // of the window, in a sum
+  int64_t slots() const { return taps_w + shift <= 4 ? 4 : 8; }             // places of each
+  int64_t steps() const { return (rows() * slots() * place + 31) / 32; }
+  int64_t at_once() const { return columns > 32 ? 64 : 32; }  // columns of a block
+  int64_t column_tiles() const { return (columns + at_once() - 1) / at_once(); }
+  int64_t bytes() const { return steps() * at_once() * 32; }         // of a block's weights
+  int64_t weight_bytes() const { return bytes() * column_tiles(); }  // of all
+};
+
+// Errors: other windows, channels or columns than are taken.
+Result<Stem> stem_of(const Problem& convolution, const Dims& weights);
+// Extents and layouts of the operands.
+Status check_stem(const Problem& convolution, const BindArgs& args, const Stem& stem);
+
+// Tiles of `high` rows.
+int64_t stem_tiles(const Dims& y, int64_t high);
+
+// As the lanes of a warp read them: conv/stem_tiles.cuh.
+std::vector<std::byte> stem_by_lanes(const Stem& stem, const HostTensor& weights);
+
+// What conv/stem_tiles.cuh asks for, by tiles of `parts` rows of each warp; the operands y, x and w, and `blocks` of
+// the launch for each kind of columns.
+struct StemWriting {
+  int64_t parts = 1, unit = 1, blocks = 1;
+};
+void write_stem(const Problem& problem, const BindArgs& args, const Stem& stem, const StemWriting& how,
+                KernelSource* source);
+LaunchSize stem_launch(const Stem& stem, const StemWriting& how, int64_t patch_bytes);
+
+}  // namespace wootz::cuda
