@@ -79,11 +79,33 @@ Tile for_depth(Tile tile, const TileProduct& b) {
   return tile;
 }
 
-// Blocks on a Hopper GPU's multiprocessor by shared memory and registers: sums, and what else there is of short sums
-// and of others.
-int blocks_at_once(const Tile& tile, int shared, bool is_short) {
-  const int registers = tile.threads() * (tile.rows * tile.columns / tile.threads() + (is_short ? 56 : 64));
+// Blocks on a Hopper GPU's multiprocessor by shared memory and registers: a thread's sums and `others`.
+int blocks_at_once(const Tile& tile, int shared, int others) {
+  const int registers = tile.threads() * (tile.rows * tile.columns / tile.threads() + others);
   return std::max(1, std::min((227 << 10) / (shared + 1024), 65536 / registers));
+}
+
+struct Walk {
+  Tile tile;
+  int bytes = 0, at_once = 1;
+  int64_t row_tiles = 0, walkers = 0;
+};
+
+// A short sum whose columns stay in shared memory, beside two tiles of rows, while a block takes one tile of rows after
+// the other; false: there are too few of them, or they are too large.
+bool walks(const TileProduct& b, const Tile& tile, int early, Walk* walk) {
+  constexpr int64_t kMultiprocessors = 132, kLeast = 2;  // tiles of rows for each block
+  const int64_t stages = (b.pitch() * b.size + tile.line - 1) / tile.line;
+  if (!b.packed || b.window || stages > 8) return false;
+  walk->tile = tile;
+  walk->tile.stages = static_cast<int>(2 * stages);
+  walk->bytes = walk->tile.bytes() + 2 * early * tile.rows * tile.columns;
+  if (walk->bytes > (112 << 10) || (tile.capability() < 90 && walk->bytes > (99 << 10))) return false;
+  const int64_t columns = (b.columns + tile.columns - 1) / tile.columns;
+  walk->row_tiles = (b.rows + tile.rows - 1) / tile.rows;
+  walk->at_once = blocks_at_once(walk->tile, walk->bytes, 72);
+  walk->walkers = std::max<int64_t>(1, kMultiprocessors * walk->at_once / columns);
+  return walk->at_once > 1 && walk->row_tiles >= kLeast * walk->walkers;
 }
 
 // 2 to the 32th over d, rounded up: w_over() multiplies by it.
@@ -208,7 +230,9 @@ Status write_tile(const Problem& p, const BindArgs& args, const TileProduct& b, 
   WOOTZ_ASSIGN_OR_RETURN(const Operands operands, read_operands(p, args, b.columns));
   const bool direct = b.size == 1 && operands.vector == 8 && whole.direct();
   const int early = direct ? fetched_early(whole, operands) : 0;
-  const Tile tile = direct && !how.arguments ? for_depth(whole, b) : whole;
+  Walk walk;
+  const bool walking = direct && !how.arguments && walks(b, whole, early, &walk);
+  const Tile tile = walking ? walk.tile : direct && !how.arguments ? for_depth(whole, b) : whole;
   std::vector<float> extras;
   const PointwiseExpr epilogue = b.scaled ? with_constants_as_operands(p.epilogue, &extras) : p.epilogue;
   KernelSource source("gemm/tile.cuh", how.arguments);
@@ -221,6 +245,9 @@ Status write_tile(const Problem& p, const BindArgs& args, const TileProduct& b, 
   source.fixed("kVector", operands.vector);
   source.fixed("kDirect", direct);
   source.fixed("kEarly", early > 0);
+  source.fixed("kWalk", walking);
+  source.number("row_tiles", walk.row_tiles);
+  source.number("walkers", walk.walkers);
   source.fixed("kExtras", static_cast<int64_t>(extras.size()));
   source.operand("Y* __restrict__", "y", {true, 0});
   source.operand("const X* __restrict__", "x", {false, 0});
@@ -232,8 +259,14 @@ Status write_tile(const Problem& p, const BindArgs& args, const TileProduct& b, 
   size.block = static_cast<unsigned>(tile.threads());
   size.shared = static_cast<unsigned>(tile.bytes() + early * tile.rows * tile.columns);
   size.at_once = static_cast<unsigned>(
-      direct ? blocks_at_once(tile, static_cast<int>(size.shared), tile.stages < whole.stages) : tile.at_once());
+      direct ? blocks_at_once(tile, static_cast<int>(size.shared), tile.stages < whole.stages ? 56 : 64)
+             : tile.at_once());
   size.grid_x = blocks_for(b.rows, tile.rows);
+  if (walking) {
+    size.shared = static_cast<unsigned>(walk.bytes);
+    size.at_once = static_cast<unsigned>(walk.at_once);
+    size.grid_x = static_cast<unsigned>(walk.walkers);
+  }
   size.grid_y = blocks_for(b.columns, tile.columns);
   size.grid_z = static_cast<unsigned>(b.batch * tile.cluster);
   size.cluster = static_cast<unsigned>(tile.cluster);

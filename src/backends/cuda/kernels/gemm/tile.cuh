@@ -5,13 +5,14 @@
 // kThreads; kRows, kColumns: of a block's results, computed by kWarpsM x kWarpsN warps and kShares times as many that
 // divide the sum; kCluster: blocks that divide it, neighbours along z; kStages; kLine: bytes of a row in a stage;
 // kVector: neighbours that a thread stores; kDirect: these are its sums, which then go from registers to the result;
-// kEarly: what fetch() brings comes with the first stage; kWindow: x is an image and the sum goes over the
-// taps of a window, outside of which x is kOutside; kBySixteen: 16 bytes are of one tap; kShort: no sum has more than
-// 22 bits; kPacked: w is a constant; kScaled: w is followed by a scale and a correction for each column (kCorrected:
-// not all zeros) and by kExtras floats; otherwise kScale; Constants {rows, columns; depth: of the sum; pitch: of w;
-// stages: of the sum, of a block; channels; image, in_h, in_w, out_h, out_w, stride_h, stride_w, dilation_h,
-// dilation_w, pad_top, pad_left, taps_w: of the window; per_channel, per_tap: inverses, as w_over() has them, of
-// channels and taps_w};
+// kEarly: what fetch() brings comes with the first stage;
+// kWalk: kStages are all of the sum, twice, and a block takes every c.walkers-th of c.row_tiles tiles of rows; kWindow:
+// x is an image and the sum goes over the taps of a window, outside of which x is kOutside; kBySixteen: 16 bytes are of
+// one tap; kShort: no sum has more than 22 bits; kPacked: w is a constant; kScaled: w is followed by a scale and a
+// correction for each column (kCorrected: not all zeros) and by kExtras floats; otherwise kScale; Constants {rows,
+// columns; depth: of the sum; pitch: of w; stages: of the sum, of a block; channels; image, in_h, in_w, out_h, out_w,
+// stride_h, stride_w, dilation_h, dilation_w, pad_top, pad_left, taps_w: of the window; per_channel, per_tap: inverses,
+// as w_over() has them, of channels and taps_w};
 //   Matrices matrices(c, i)   offsets of x and w in matrix i of the batch
 //   At at(c, row)             offsets of further operands at a row of the result
 //   Ahead ahead(p, c, at, n), fetch(p, c, at, n, to)   bytes that results() reads there: now, or on their way
@@ -28,7 +29,7 @@ constexpr int kPartsAtOnce = !kDirect && kShares * kRows * kSumPitch * 4 <= kSta
 constexpr int kBlockVectors = kRows * kColumns / kVector;
 constexpr int kVectors = kBlockVectors / kRowParts * kPartsAtOnce;  // of the rows that are stored at once
 constexpr int kOwnVectors = kBlockVectors / kCluster;               // that a block of a cluster stores
-constexpr int kEarlyBytes = kEarly ? kBlockVectors * (int)sizeof(Ahead) : 0;
+constexpr int kEarlyBytes = kEarly ? kBlockVectors * (int)sizeof(Ahead) * (kWalk ? 2 : 1) : 0;
 constexpr int kSharedBytes = kStages * kStageBytes + (kCluster > 1 ? kRows * kColumns * 4 : kEarlyBytes);
 // That a thread stores one after the other. Where it keeps many sums, two of eight elements are more than registers
 // hold.
@@ -79,6 +80,13 @@ W_FN void multiply(const Warp& warp, const u8* stage, Sums& acc, const Between& 
   }
 }
 
+W_FN void start(Sums& acc) {
+#pragma unroll
+  for (int i = 0; i < kRowParts; ++i)
+#pragma unroll
+    for (int n = 0; n < kColumnParts; ++n) acc[i][n][0] = acc[i][n][1] = acc[i][n][2] = acc[i][n][3] = (Part)kSumsFrom;
+}
+
 // `begun` is done when the first stage is on its way, and may add to it.
 template <class Begun>
 W_FN void sum_up(const X* x, const W* w, const Constants& c, int m0, int n0, const Warp& warp, u8* tile, Sums& acc,
@@ -97,10 +105,7 @@ W_FN void sum_up(const X* x, const W* w, const Constants& c, int m0, int n0, con
     prefetch_columns(w, c, n0, first + kStages - 1, first + most);
     w_begin();
   }
-#pragma unroll
-  for (int i = 0; i < kRowParts; ++i)
-#pragma unroll
-    for (int n = 0; n < kColumnParts; ++n) acc[i][n][0] = acc[i][n][1] = acc[i][n][2] = acc[i][n][3] = (Part)kSumsFrom;
+  start(acc);
 #pragma unroll
   for (int s = 0; s < kStages - 1; ++s) {
     if (s < c.stages) load_rows(x, c, rows, first + s, slot(s));
@@ -304,21 +309,68 @@ W_FN void store_own(const Operands& p, const Constants& c, const Tables& tables,
   });
 }
 
+// What fetch() brings for a tile's vectors.
+W_FN void fetch_early(const Operands& p, const Constants& c, int m0, int n0, const Warp& warp, Ahead* early) {
+  if constexpr (kEarly)
+    each_vector(c, m0, n0, warp, [&](int i, int m, int row, int n) {
+      const Inside own = inside(c, row, n);
+      fetch(p, c, at(c, own.row), own.n, early + (i * kAcross + m) * kThreads);
+    });
+}
+
+// With kWalk, a block takes one tile of rows after the other, by the same columns, which stay in shared memory: half of
+// the stages are of one tile, and the rows of the next are on their way to the other half meanwhile.
+W_FN void walk(const Operands& p, const Constants& c, int n0, const Warp& warp, u8* tile) {
+  constexpr int kOfTile = kStages / 2;
+  const auto slot = [&](int half, int s) { return tile + (half * kOfTile + s) * kStageBytes; };
+  Ahead* const early = (Ahead*)(tile + kStages * kStageBytes) + threadIdx.x;
+  const auto begin = [&](int m0, int half) {
+    Row rows[kOwnRows];
+#pragma unroll
+    for (int j = 0; j < kOwnRows; ++j) rows[j] = row_of(c, m0 + threadIdx.x / kPieces + j * kAtOnce);
+#pragma unroll
+    for (int s = 0; s < kOfTile; ++s) load_rows(p.x, c, rows, s, slot(half, s));
+    fetch_early(p, c, m0, n0, warp, early + half * kBlockVectors);
+    w_commit();
+  };
+#pragma unroll
+  for (int s = 0; s < kStages; ++s) load_columns(p.w, c, n0, s % kOfTile, slot(s / kOfTile, s % kOfTile));
+  const Tables tables = tables_of(p, c);
+  w_begin();
+  int half = 0;
+  begin(blockIdx.x * kRows, 0);
+#pragma unroll 1
+  for (int m = blockIdx.x; m < c.row_tiles; m += c.walkers) {
+    if (m + c.walkers < c.row_tiles)
+      begin((m + c.walkers) * kRows, 1 - half);
+    else
+      w_commit();
+    w_wait<1>();
+    __syncthreads();
+    Sums acc;
+    start(acc);
+#pragma unroll
+    for (int s = 0; s < kOfTile; ++s) multiply(warp, slot(half, s), acc, [] {});
+    __syncthreads();
+    store_own(p, c, tables, m * kRows, n0, warp, acc, early + half * kBlockVectors);
+    half = 1 - half;
+  }
+  w_wait<0>();
+}
+
 W_FN void kernel(const Operands& p, const Constants& c) {
   W_SHARED(tile, kSharedBytes);
   const int m0 = blockIdx.x * kRows, n0 = blockIdx.y * kColumns;
   const Matrices matrix = matrices(c, kCluster > 1 ? 0 : blockIdx.z);
   const Warp warp = this_warp();
+  if constexpr (kWalk) {
+    walk(p, c, n0, warp, tile);
+    return;
+  }
   Sums acc;
   if constexpr (kCluster > 1) w_cluster_arrive();
   Ahead* const early = (Ahead*)(tile + kStages * kStageBytes) + threadIdx.x;  // with kEarly: a thread's own
-  sum_up(p.x + matrix.x, p.w + matrix.w, c, m0, n0, warp, tile, acc, [&] {
-    if constexpr (kEarly)
-      each_vector(c, m0, n0, warp, [&](int i, int m, int row, int n) {
-        const Inside own = inside(c, row, n);
-        fetch(p, c, at(c, own.row), own.n, early + (i * kAcross + m) * kThreads);
-      });
-  });
+  sum_up(p.x + matrix.x, p.w + matrix.w, c, m0, n0, warp, tile, acc, [&] { fetch_early(p, c, m0, n0, warp, early); });
   const Tables tables = tables_of(p, c);
   if constexpr (kDirect) {
     store_own(p, c, tables, m0, n0, warp, acc, early);
