@@ -59,10 +59,20 @@ State& state() {
   return *s;
 }
 
+// No header but the smallest: those of the standard library take longer to read than most kernels to compile.
 constexpr const char* kHead = R"(
-#include <cmath>
-#include <cstddef>
-#include <utility>
+#include <stddef.h>
+#define W_ONE(name) double name(double); float name##f(float);
+#define W_TWO(name) double name(double, double); float name##f(float, float);
+extern "C" {
+W_ONE(fabs) W_ONE(sqrt) W_ONE(cbrt) W_ONE(exp) W_ONE(exp2) W_ONE(expm1) W_ONE(log) W_ONE(log2) W_ONE(log10) W_ONE(log1p)
+W_ONE(sin) W_ONE(cos) W_ONE(tan) W_ONE(asin) W_ONE(acos) W_ONE(atan) W_ONE(sinh) W_ONE(cosh) W_ONE(tanh)
+W_ONE(asinh) W_ONE(acosh) W_ONE(atanh) W_ONE(erf) W_ONE(erfc) W_ONE(lgamma) W_ONE(tgamma)
+W_ONE(floor) W_ONE(ceil) W_ONE(rint) W_ONE(nearbyint) W_ONE(round) W_ONE(trunc)
+W_TWO(fmod) W_TWO(pow) W_TWO(fmin) W_TWO(fmax) W_TWO(atan2) W_TWO(hypot) W_TWO(copysign) W_TWO(remainder)
+double fma(double, double, double); float fmaf(float, float, float);
+}
+static inline float fabs(float x) { return fabsf(x); }
 #define WOOTZ_ON_HOST 1
 #define W_FN static inline
 #define W_M inline
@@ -137,9 +147,11 @@ template <int N> static inline void w_wait() {}
 #define W_TABLE(type, name, count) static const type name[count]
 #define W_INF __builtin_inff()
 #define W_NAN __builtin_nanf("")
-using std::fabs;
-template <class... A, size_t... I> static void w_spread(void (*f)(A...), void** a, std::index_sequence<I...>) { f(*(A*)a[I]...); }
-template <class... A> static void w_invoke(void (*f)(A...), void** a) { w_spread(f, a, std::index_sequence_for<A...>()); }
+template <size_t... I> struct WNumbers {};
+template <size_t N, size_t... I> struct WUpTo : WUpTo<N - 1, N - 1, I...> {};
+template <size_t... I> struct WUpTo<0, I...> { typedef WNumbers<I...> type; };
+template <class... A, size_t... I> static void w_spread(void (*f)(A...), void** a, WNumbers<I...>) { f(*(A*)a[I]...); }
+template <class... A> static void w_invoke(void (*f)(A...), void** a) { w_spread(f, a, typename WUpTo<sizeof...(A)>::type()); }
 )";
 
 struct Host {
