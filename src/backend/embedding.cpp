@@ -69,7 +69,7 @@ std::optional<Step> make_embedding(std::span<const Step> steps) {
   const auto& params = norm.problem.as<NormParams>();
   made.problem.params = EmbeddingParams{.tables = static_cast<int64_t>(gathers.size()),
                                         .sum = {},
-                                        .kind = params.kind,
+                                        .centered = params.kind == NormKind::kLayer,
                                         .epsilon = params.epsilon,
                                         .has_scale = params.has_scale,
                                         .has_bias = params.has_bias};

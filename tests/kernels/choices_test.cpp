@@ -36,9 +36,6 @@ void note(const ParamField& field, const void* params, Occurring* o) {
   }
 }
 
-// What a family refuses of a list of names that it shares with another; backends_cuda_test sees to it that it does.
-const std::map<std::string, std::set<std::string>> kRefused{{"embedding.kind", {"instance", "group", "l2"}}};
-
 // Slow: the problems of both backends.
 TEST(ChoicesSlow, EveryValueOfAParameterOccurs) {
   ASSERT_TRUE(conformance::open_cuda().ok());
@@ -51,9 +48,8 @@ TEST(ChoicesSlow, EveryValueOfAParameterOccurs) {
     }
   for (const auto& [parameter, values] : found)
     for (const std::string& value : values.all)
-      if (const auto refused = kRefused.find(parameter); refused == kRefused.end() || !refused->second.count(value))
-        EXPECT_TRUE(values.seen.count(value) != 0)
-            << "no problem has " << parameter << " = " << value << ": write one into tests/kernels/problems/";
+      EXPECT_TRUE(values.seen.count(value) != 0)
+          << "no problem has " << parameter << " = " << value << ": write one into tests/kernels/problems/";
 }
 
 }  // namespace

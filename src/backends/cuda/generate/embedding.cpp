@@ -34,8 +34,6 @@ Status check_operands(const Problem& p, const EmbeddingOperands& o) {
     if (!index && i < static_cast<size_t>(o.first_added()) && t.dtype != type) return unsupported("unlike tables");
   }
   if (p.outputs[0].layout != Layout::kLinear) return unsupported("layout {}", layout_name(p.outputs[0].layout));
-  const NormKind kind = p.as<EmbeddingParams>().kind;
-  if (kind != NormKind::kLayer && kind != NormKind::kRms) return unsupported("embedding of kind '{}'", name_of(kind));
   return Status();
 }
 
@@ -187,7 +185,7 @@ Status generate_embedding(const Problem& p, const BindArgs& args, std::vector<La
   source.fixed("kPacks", plan.kept);
   source.fixed("kVector", plan.vector);
   source.fixed("kTables", plan.operands.tables);
-  source.fixed("kCentered", p.as<EmbeddingParams>().kind == NormKind::kLayer);
+  source.fixed("kCentered", p.as<EmbeddingParams>().centered);
   source.fixed_real("kEpsilon", p.as<EmbeddingParams>().epsilon);
   source.number("count", plan.rows);
   source.number("length", plan.length);

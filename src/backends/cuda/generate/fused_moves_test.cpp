@@ -69,8 +69,6 @@ TEST(Embedding, RefusesOperandsThatDoNotGoTogether) {
   EXPECT_TRUE(refused([](Problem* p) { p->as<EmbeddingParams>().tables = 4; }));
   EXPECT_TRUE(refused([](Problem* p) { p->as<EmbeddingParams>().sum = {}; }));
   EXPECT_TRUE(refused([](Problem* p) { p->as<EmbeddingParams>().has_scale = false; }));
-  for (const NormKind kind : {NormKind::kInstance, NormKind::kGroup, NormKind::kL2})
-    EXPECT_TRUE(refused([=](Problem* p) { p->as<EmbeddingParams>().kind = kind; }));
   EXPECT_TRUE(refused([](Problem* p) { p->as<EmbeddingParams>().sum.num_inputs = 60000; }));
   EXPECT_TRUE(refused([](Problem* p) { p->inputs.pop_back(); }));
   EXPECT_TRUE(refused([](Problem* p) { p->outputs[0].dtype = DType::kI8; }));
