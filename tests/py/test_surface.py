@@ -88,7 +88,7 @@ def test_what_the_table_lacks_is_named():
 
 def test_the_tests_of_a_file_are_read_from_its_syntax_tree(tmp_path):
     build = BUILD
-    unit = next(unit for unit in coverage.test_calls.units(build) if unit.file == "tests/api/layer_settings_window_test.cpp")
+    unit = next(unit for unit in coverage.test_sources.units(build) if "tests/api/layer_settings_window_test.cpp" in unit.files)
     best = {}
     for test, call, strength in coverage.test_calls.evidence(unit):
         best[test, call.name] = max(strength, best.get((test, call.name), 0))
@@ -106,7 +106,7 @@ def test_what_a_source_shows_is_kept_until_it_changes(tmp_path, monkeypatch):
     monkeypatch.setattr(calls, "evidence", lambda unit: read.append(unit) or found)
     source = tmp_path / "some_test.cpp"
     source.write_text("int one;\n")
-    unit = calls.Unit(str(source), "some_test", 10, [])
+    unit = coverage.test_sources.Unit((str(source),), "some_test", 10, [])
     assert [kept.evidence(unit), kept.evidence(unit)] == [found, found] and len(read) == 1
     source.write_text("int one;  // a comment says nothing of calls\n")
     assert kept.evidence(unit) == found and len(read) == 1

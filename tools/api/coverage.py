@@ -19,6 +19,7 @@ import tempfile
 import kept
 import surface
 import test_calls
+import test_sources
 from test_calls import ASSERTED, CALLED, IN_HELPER
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -138,13 +139,13 @@ class Matcher:
 
 def gather(build):
     """(class, key) -> {Test: strength}, and the tests in which something is built or run and then looked at."""
-    units, matcher = list(test_calls.units(build)), Matcher()
+    units, matcher = list(test_sources.units(build, backend_of)), Matcher()
     known, runs, facts = collections.defaultdict(dict), set(), methods()
     with (tempfile.TemporaryDirectory() as folder,
-          concurrent.futures.ProcessPoolExecutor(os.cpu_count(), initializer=test_calls.precompile_in, initargs=(folder,)) as pool):
+          concurrent.futures.ProcessPoolExecutor(os.cpu_count(), initializer=test_sources.precompile_in, initargs=(folder,)) as pool):
         for unit, found in zip(units, pool.map(kept.evidence, units)):
             for name, call, strength in found:
-                test = Test(unit.program, name, backend_of(unit.file))
+                test = Test(unit.program, name, backend_of(unit.files[0]))
                 if call.name in RUNS:
                     runs.add(test)
                 for method in matcher.match(call):
@@ -160,8 +161,8 @@ def gather(build):
 def counts(unit, call, fact):
     """An override says something of interfaces that applications implement; and there it is the library that must call it."""
     if isinstance(call.owner, tuple):
-        return bool(re.search(r"\b(pure|virtual)\b", fact)) and not unit.file.startswith("tests/api_headers/")
-    return not ("pure" in fact and unit.file.startswith("tests/api_headers/"))
+        return bool(re.search(r"\b(pure|virtual)\b", fact)) and not unit.files[0].startswith("tests/api_headers/")
+    return not ("pure" in fact and unit.files[0].startswith("tests/api_headers/"))
 
 
 def needed(class_, key, fact):

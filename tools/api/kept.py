@@ -1,4 +1,4 @@
-"""What was found in a test source, kept by its text with all that it includes: a source that has not changed is not read again.
+"""What was found in test sources, kept by their text with all that they include: what has not changed is not read again.
 
 In `~/.cache/wootz/tests` (XDG_CACHE_HOME), shared by checkouts; what was not asked for in a month goes.
 """
@@ -8,10 +8,10 @@ import hashlib
 import json
 import os
 import pathlib
-import subprocess
 import time
 
 import test_calls
+import test_sources
 
 MONTH_S = 30 * 24 * 3600
 
@@ -31,12 +31,13 @@ def folder():
 
 
 def digest(unit):
-    """Of the preprocessed source, in which no path of this checkout stands, and of the program that reads its syntax tree."""
-    done = subprocess.run([*test_calls.compiler(unit), "-E", "-P", f"-fmacro-prefix-map={test_calls.ROOT}=."], capture_output=True)
+    """Of the preprocessed source, in which no path of this checkout stands, and of the programs that read its syntax tree."""
+    done = test_sources.compiled(unit, "-E", "-P", f"-fmacro-prefix-map={test_sources.ROOT}=.")
     if done.returncode != 0:
         return None  # the reader says what is wrong
     told = hashlib.sha256(done.stdout)
-    told.update(pathlib.Path(test_calls.__file__).read_bytes())
+    for program in (test_calls, test_sources):
+        told.update(pathlib.Path(program.__file__).read_bytes())
     return told.hexdigest()
 
 

@@ -10,91 +10,13 @@ an assertion reads what the override has written, or is part of the override its
 """
 
 import collections
-import fcntl
-import json
-import pathlib
 import re
-import shlex
-import subprocess
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-FOLDERS = ("tests/api/", "tests/api_headers/", "tests/collectives/", "tests/levels/", "tests/plugins/", "tests/cuda/", "tests/memory/", "tests/steady/",
-           "tests/outside_backend/", "tests/deviceless/")
+from test_sources import ROOT, dump, text_of
+
 AROUND, CALLED, IN_HELPER, ASSERTED = 1, 2, 3, 4
-HEADERS = ("gtest/gtest.h", "gmock/gmock.h", "algorithm", "atomic", "chrono", "cmath", "cstring", "filesystem", "fstream", "functional", "map",
-           "memory", "mutex", "numeric", "optional", "random", "set", "span", "sstream", "string", "thread", "vector")
 API = re.compile(r"(?:const )?((?:nvinfer1|nvonnxparser)::[\w:]+)(?: const)?[ *&]*$")
-
-precompiled_folder = None
-Unit = collections.namedtuple("Unit", "file program level flags")
 Call = collections.namedtuple("Call", "owner name types constant")
-
-
-def units(build):
-    """The test sources that speak of the API, as the build compiles them."""
-    build = pathlib.Path(build).resolve()
-    for entry in json.loads((build / "compile_commands.json").read_text()):
-        words = shlex.split(entry["command"])
-        program = re.search(r"(\w+)\.dir/", words[words.index("-o") + 1]).group(1)
-        for source in sources_of(words[words.index("-c") + 1]):
-            made_in = source.partition("/tests/")[0]
-            file = pathlib.Path(source).as_posix().removeprefix(made_in + "/")
-            if not file.startswith(FOLDERS) or not re.search(r"_test\.cpp$", file):
-                continue
-            flags = [word if index == 0 or words[index - 1] == "-isystem" else word for index, word in enumerate(words)
-                     if word.startswith(("-D", "-I", "-std", "-isystem")) or words[index - 1] == "-isystem"]
-            flags = [re.sub(rf"{re.escape(made_in)}(?=$|/(?!build|\.venv))", str(ROOT), flag) for flag in flags]
-            level = 11 if "-DWOOTZ_TENSORRT_API=11" in flags else 10
-            yield Unit(file, program, level, flags)
-
-
-def sources_of(compiled):
-    """The files that a compilation is of: one, or those that builds compile together (cmake/unity.cmake)."""
-    file = pathlib.Path(compiled)
-    if file.parent.name != "unity":
-        return [compiled]
-    return [str((file.parent / path).resolve()) for path in re.findall(r'^#include "(.*\.cpp)"$', file.read_text(), re.M)]
-
-
-def compiler(unit):
-    return ["clang-14", "-x", "c++", *unit.flags, "-DWOOTZ_NO_CUDA_HEADERS", "-w", str(ROOT / unit.file)]
-
-
-def precompile_in(folder):
-    """From now on this process, and others with the same folder, read the headers that most tests begin with from one file there."""
-    global precompiled_folder
-    precompiled_folder = pathlib.Path(folder)
-
-
-def precompiled():
-    """Flags that make a test take half of the time to read; none where no folder was named or the compiler refuses."""
-    if precompiled_folder is None:
-        return []
-    made = precompiled_folder / "headers.pch"
-    with (precompiled_folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not made.exists():
-            text = "".join(f"#include <{header}>\n" for header in HEADERS)
-            subprocess.run(["clang-14", "-x", "c++-header", "-std=c++20", "-DNDEBUG", "-DGTEST_HAS_PTHREAD=1", "-w", "-", "-o", made],
-                           input=text, text=True, capture_output=True)
-            made.touch()
-    return ["-include-pch", str(made)] if made.stat().st_size else []
-
-
-def dump(unit):
-    """The declarations of the test's own namespace."""
-    text = (ROOT / unit.file).read_text()
-    own = "wootz_test" if re.search(r"^namespace wootz_test\b", text, re.M) else "anonymous namespace"
-    done = subprocess.run([*compiler(unit), *precompiled(), "-fsyntax-only", "-Xclang", "-ast-dump=json", "-Xclang",
-                           f"-ast-dump-filter={own}"], capture_output=True, text=True)
-    if done.returncode != 0:
-        raise SystemExit(f"{unit.file}:\n{done.stderr[:2000]}")
-    decoder, at = json.JSONDecoder(), done.stdout.find("{")
-    while at >= 0:
-        node, at = decoder.raw_decode(done.stdout, at)
-        yield node
-        at = done.stdout.find("\n{", at)
-        at = at + 1 if at >= 0 else at
 
 
 def type_of(node):
@@ -133,15 +55,13 @@ class Class:
 
 
 class File:
-    """The functions, classes and tests of one source."""
+    """The functions, classes and tests of one source. nodes: the declarations of its namespace, in it and in headers."""
 
-    def __init__(self, unit):
-        self.unit = unit
+    def __init__(self, file, nodes):
         self.functions, self.classes, self.same, self.tests = {}, {}, {}, {}
-        text = (ROOT / unit.file).read_text()
         names = {f"{suite}_{name}_Test": f"{suite}.{name}"
-                 for suite, name in re.findall(r"^(?:TYPED_)?TEST(?:_F|_P)?\((\w+),\s*(\w+)\)", text, re.M)}
-        for node in dump(unit):
+                 for suite, name in re.findall(r"^(?:TYPED_)?TEST(?:_F|_P)?\((\w+),\s*(\w+)\)", text_of(file), re.M)}
+        for node in nodes:
             self.scope({"kind": "", "inner": [node]}, None)
         for name, class_ in self.classes.items():
             if name.rpartition("::")[2] in names:
@@ -348,8 +268,14 @@ def reached(file, test):
 
 
 def evidence(unit):
-    """(test, Call, strength) of one source; an override of a class's is a Call whose owner is a list of its bases."""
-    file = File(unit)
+    """(test, Call, strength) of a unit; an override of a class's is a Call whose owner is a list of its bases."""
+    nodes = list(dump(unit))
+    sources = {str(ROOT / file) for file in unit.files}
+    for file in unit.files:
+        yield from evidence_of(File(file, [node for where, node in nodes if where == str(ROOT / file) or where not in sources]))
+
+
+def evidence_of(file):
     for name, test in file.tests.items():
         own, functions, classes = reached(file, test)
         if not any(function.asserts for function in functions):
