@@ -1,5 +1,5 @@
-// Whether a call through torch.compile is given the weights that an engine was built with, and whether they are as they
-// were: one look at each, without making a list of them or of their versions.
+// Whether a call through torch.compile is given the weights that an engine was built with (`given`), and whether they
+// are as they were (`unchanged`): one look at each, without making a list of them or of their versions.
 #include <vector>
 
 #include "bind.h"
@@ -19,11 +19,11 @@ class SameTensors {
     if (tensors_.size() != places_.size()) throw nb::value_error("as many tensors as places");
   }
 
-  bool of(const nb::tuple& arguments) const {
+  bool given(const nb::tuple& arguments) const {
     const Py_ssize_t count = PyTuple_Size(arguments.ptr());
     for (size_t i = 0; i < places_.size(); ++i)
       if (places_[i] >= count || PyTuple_GetItem(arguments.ptr(), places_[i]) != tensors_[i].object.ptr()) return false;
-    return unchanged();
+    return true;
   }
 
   bool unchanged() const {
@@ -55,7 +55,7 @@ class SameTensors {
 void bind_same_tensors(nb::module_& m) {
   nb::class_<SameTensors>(m, "_SameTensors")
       .def(nb::init<const nb::list&, const nb::tuple&>())
-      .def("of", &SameTensors::of)
+      .def("given", &SameTensors::given)
       .def("unchanged", &SameTensors::unchanged);
 }
 

@@ -21,24 +21,25 @@ class Tensor:
 def test_other_tensors_and_other_versions_are_seen():
     a, b = Tensor(), Tensor(7)
     seen = _wootz._SameTensors([1, 3], (a, b))
-    assert seen.of((None, a, 5, b)) and seen.of((b, a, None, b, a)) and seen.unchanged()
+    assert seen.given((None, a, 5, b)) and seen.given((b, a, None, b, a)) and seen.unchanged()
     for others in ((None, b, 5, a), (None, Tensor(), 5, b), (None, a, 5), ()):
-        assert not seen.of(others)
+        assert not seen.given(others)
     b.count = 8
-    assert not seen.unchanged() and not seen.of((None, a, 5, b))
+    assert seen.given((None, a, 5, b)) and not seen.unchanged()
     b.count = 7
+    assert seen.unchanged()
     a.count = 1
-    assert not seen.of((None, a, 5, b))
+    assert not seen.unchanged()
 
 
 def test_tensors_without_a_version_count_as_unchanged():
     a, b = Tensor(None), Tensor(3)
     seen = _wootz._SameTensors([0, 1], (a, b))
-    assert seen.of((a, b))
+    assert seen.unchanged()
     b.count = 4
-    assert not seen.of((a, b))
+    assert not seen.unchanged()
     b.count = None  # which it had
-    assert not seen.of((a, b))
+    assert not seen.unchanged()
 
 
 def test_they_are_kept_and_let_go():
@@ -55,6 +56,6 @@ def test_they_are_kept_and_let_go():
 
 
 def test_none_are_always_the_same():
-    assert _wootz._SameTensors([], ()).of(())
+    assert _wootz._SameTensors([], ()).given(()) and _wootz._SameTensors([], ()).unchanged()
     with pytest.raises(ValueError, match="as many"):
         _wootz._SameTensors([0], ())

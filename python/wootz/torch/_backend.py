@@ -87,17 +87,24 @@ class _Compiled:
                 made.plan = None  # only modules that can be saved keep it
             call = made.call if isinstance(made, Block) else lambda args: made(*args)
             known = self.sets[key] = (call, seen)
-        self.call, self.seen = known
+        self.now = known
 
     def caller(self):
         """The function that torch calls."""
         if not self.options.check_weights:
-            return lambda *args: self.call(args)
+            return lambda *args: self.now[0](args)
 
         def call(*args):
-            if not self.seen.of(args):
+            if not self.now[1].given(args):
                 self._take(args)
-            return self.call(args)
+            call_now, seen = self.now
+            results = call_now(args)
+            # Versions are looked at after the launch, beside what a GPU computes: it is nearly always for nothing, and takes longer.
+            while not seen.unchanged():
+                self._take(args)
+                call_now, seen = self.now
+                results = call_now(args)
+            return results
 
         return call
 
