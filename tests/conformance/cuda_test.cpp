@@ -19,10 +19,6 @@ namespace {
 
 constexpr size_t kAtOnce = 512;  // cases prepared before the first of them runs: their kernels are compiled together
 
-// Of products of floats of 8 bits, which nobody has measured here: Hopper's tensor cores keep their sums in about 14
-// bits, and a build takes such a kernel only where the result's type explains the difference.
-constexpr double kFloat8 = 0x1p-12;
-
 struct Pending {
   std::string name;
   std::vector<HostTensor> expected;
@@ -69,7 +65,7 @@ class Suite {
         const HostTensor& want = p.expected[o];
         const Difference d = compare_by_place(actual->outputs[o], want, p.noise);
         const double asked = p.tolerance > 0 ? p.tolerance : tolerance_for(want.dtype(), p.reduction);
-        const double tolerance = p.in_8_bits ? std::max(asked, kFloat8) : asked;
+        const double tolerance = p.in_8_bits ? std::max(asked, kOfFloat8) : asked;
         EXPECT_TRUE(within(d, tolerance))
             << p.name << " output " << o << " " << want.dims().to_string() << ": " << to_string(d);
       }
