@@ -49,6 +49,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   add_compile_options(-march=x86-64-v2)  # the floor; files with an ISA suffix go higher (cmake/layers.cmake)
 endif()
 
+# Named from where commands run, so that ccache knows a command again in another checkout.
+file(RELATIVE_PATH lists ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR}/cmake/sanitize)
 if(WOOTZ_SANITIZE)
   add_compile_options(-fsanitize=${WOOTZ_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${WOOTZ_SANITIZE})
@@ -58,8 +60,6 @@ if(WOOTZ_SANITIZE)
     string(TOUPPER "${sanitizer}" sanitizer)
     add_compile_definitions(__SANITIZE_${sanitizer}__=1)
     add_compile_options(-Wno-psabi)
-    # Named from where commands run, so that ccache knows the command again in another checkout.
-    file(RELATIVE_PATH lists ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR}/cmake/sanitize)
     if(WOOTZ_SANITIZE MATCHES "undefined")
       add_compile_options(-fsanitize-ignorelist=${lists}/unchecked.txt)
     endif()

@@ -74,14 +74,21 @@ Status run_passes(BuildSession& session, PipelinePart part,
 
 }  // namespace
 
+void leave_out_passes_for(const Capabilities& can, PipelineOptions* pipeline) {
+  constexpr std::pair<const char*, bool Capabilities::*> kNeeds[] = {
+      {"fuse_chains", &Capabilities::chains},
+      {"fuse_squeeze_excite", &Capabilities::squeeze_excite},
+      {"fuse_concat", &Capabilities::fused_moves},
+      {"fuse_embedding", &Capabilities::fused_moves},
+      {"fuse_quantized_stem", &Capabilities::quantized_stems}};
+  for (const auto& [pass, needed] : kNeeds)
+    if (!(can.*needed)) pipeline->disabled.insert(pass);
+}
+
 PipelineOptions pipeline_options(const BuildContext& context) {
   PipelineOptions pipeline;
   pipeline.disabled = context.settings.disabled_passes;
-  if (!context.target.backend->can.chains) pipeline.disabled.insert("fuse_chains");
-  if (!context.target.backend->can.squeeze_excite) pipeline.disabled.insert("fuse_squeeze_excite");
-  if (!context.target.backend->can.fused_moves)
-    for (const char* pass : {"fuse_concat", "fuse_embedding"}) pipeline.disabled.insert(pass);
-  if (!context.target.backend->can.quantized_stems) pipeline.disabled.insert("fuse_quantized_stem");
+  leave_out_passes_for(context.target.backend->can, &pipeline);
   if (!context.target.backend->prefers_unsigned_bytes()) pipeline.disabled.insert("unsigned_bytes");
   pipeline.verify = context.settings.verify_passes;
   return pipeline;

@@ -65,5 +65,7 @@ bool takes_scales(const BuildSession& session);
 
 // What the passes get from the settings and the backend, for the network and for bodies.
 PipelineOptions pipeline_options(const BuildContext& context);
+// Leaves out the passes whose results no provider of such a backend computes.
+void leave_out_passes_for(const Capabilities& can, PipelineOptions* pipeline);
 
 }  // namespace wootz

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "backends/registry.h"
+#include "build/session.h"
 #include "lower/lower.h"
 #include "ops/interpreter.h"
 #include "passes/pass.h"
@@ -72,11 +73,7 @@ bool left_out(const Problem& p) {
 Status optimize(Graph& graph, const char* backend) {
   WOOTZ_ASSIGN_OR_RETURN(const Backend* found, find_backend(backend));
   PipelineOptions options;
-  if (!found->can.chains) options.disabled.insert("fuse_chains");
-  if (!found->can.squeeze_excite) options.disabled.insert("fuse_squeeze_excite");
-  if (!found->can.fused_moves)
-    for (const char* pass : {"fuse_concat", "fuse_embedding"}) options.disabled.insert(pass);
-  if (!found->can.quantized_stems) options.disabled.insert("fuse_quantized_stem");
+  leave_out_passes_for(found->can, &options);
   return run_pipeline(graph, options).status();
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "backends/cuda/cublaslt/fp8.h"
 #include "backends/cuda/emulator/emulator.h"
 #include "backends/registry.h"
 #include "base/testing.h"
@@ -84,9 +85,7 @@ class KernelTest : public ::testing::TestWithParam<KernelLine> {
   }
 
   static double least_of(const Problem& p) {
-    const auto small = [&](size_t i) { return is_float(p.inputs[i].dtype) && dtype_bits(p.inputs[i].dtype) == 8; };
-    const bool product = p.is(Family::kGemm) && p.inputs.size() > 1 && small(0) && small(1);
-    return GetParam().library() && product ? conformance::kOfFloat8 : 0;
+    return GetParam().library() && cuda::is_fp8_product(p) ? conformance::kOfFloat8 : 0;
   }
   void expect_right(const Prepared& p, KernelRun& run, const char* how) {
     const Status status = run.run();

@@ -3,7 +3,6 @@
 // of.
 #include <algorithm>
 
-#include "ops/registry.h"
 #include "passes/pass.h"
 #include "passes/support/chain_nodes.h"
 #include "passes/support/places.h"

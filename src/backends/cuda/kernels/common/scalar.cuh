@@ -219,23 +219,25 @@ W_FN T w_byte(const Pack<u32, N>& words, int k) {
   return (T)(words.v[k / 4] >> k % 4 * 8);
 }
 
+// A float whose lowest bits are the integer next to a / b. Each of the two corrections takes a quotient nearer to a /
+// b, of which the second rounds as a division does.
+W_FN u32 w_rounded_quotient(float a, float b) {
+  const float inverse = 1.0f / b, near = w_times(a, inverse), nearer = fmaf(fmaf(-near, b, a), inverse, near);
+  return w_f2bits(fmaf(fmaf(-nearer, b, a), inverse, nearer) + kIntegersFrom);
+}
+
 // By a b of 2 to the -100th to 2 to the 100th, without a branch. What is outside of To is cut off ahead of the
-// division; each of the two corrections takes a quotient nearer to a / b, of which the second rounds as a division
-// does.
+// division.
 template <class To>
 W_FN To w_quantize_by(float a, float b, float c) {
-  const float inverse = 1.0f / b, low = ((float)Lim<To>::lo - c) * b, high = ((float)Lim<To>::hi - c) * b;
-  const float inside = a != a ? -c * b : fminf(fmaxf(a, low), high), near = w_times(inside, inverse);
-  const float nearer = fmaf(fmaf(-near, b, inside), inverse, near);
-  return (To)(w_f2bits(fmaf(fmaf(-nearer, b, inside), inverse, nearer) + kIntegersFrom) + (u32)(int)c);
+  const float low = ((float)Lim<To>::lo - c) * b, high = ((float)Lim<To>::hi - c) * b;
+  return (To)(w_rounded_quotient(a != a ? -c * b : fminf(fmaxf(a, low), high), b) + (u32)(int)c);
 }
 
 // The same of relu(a), to the zero point 0.
 template <class To>
 W_FN To w_quantize_positive_by(float a, float b) {
-  const float inverse = 1.0f / b, inside = fminf(fmaxf(a, 0.0f), (float)Lim<To>::hi * b);
-  const float near = w_times(inside, inverse), nearer = fmaf(fmaf(-near, b, inside), inverse, near);
-  return (To)w_f2bits(fmaf(fmaf(-nearer, b, inside), inverse, nearer) + kIntegersFrom);
+  return (To)w_rounded_quotient(fminf(fmaxf(a, 0.0f), (float)Lim<To>::hi * b), b);
 }
 
 template <class To>
