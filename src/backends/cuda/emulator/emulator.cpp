@@ -97,6 +97,11 @@ static inline unsigned w_max_halves(unsigned a, unsigned b) {  // that are not n
 static inline unsigned w_f2bits(float f) { unsigned b; __builtin_memcpy(&b, &f, 4); return b; }
 static inline unsigned long long w_d2bits(double d) { unsigned long long b; __builtin_memcpy(&b, &d, 8); return b; }
 static inline float w_times(float a, float b) { return a * b; }
+static inline float w_least(float a, float b) { return a != a || a < b ? a : b; }
+static inline float w_fraction(float a, float b, float c) {
+  const float d = fmaf(a, b, c);
+  return d > 0 ? d < 1 ? d : 1.0f : 0.0f;
+}
 template <class T> static inline T __shfl_xor_sync(unsigned, T v, int m) {
   T* s = (T*)w_host->slots; const unsigned t = w_host->fiber;
   s[t] = v; w_host->meet(); const T r = s[t ^ (unsigned)m]; w_host->meet(); return r;
@@ -122,6 +127,11 @@ template <class X, class D> static inline void w_mma(D (&d)[4], unsigned a0, uns
       for (int half = 0; half < 2; ++half) w_add<X>(d[e], a[half * 2], b[half]);
   }
   w_host->meet();
+}
+template <class P, class RowOf> static inline void w_matrices(P* to, const unsigned char* from, int after, const RowOf& row) {
+  const int lane = (int)(threadIdx.x % 32);
+  for (int j = 0; j < 4; ++j)
+    __builtin_memcpy(&to->v[j], from + after + row(j * 8 + lane / 4) + lane % 4 * 4, 4);
 }
 template <int kOf, int kGroups> static inline void w_meet(int) { w_host->meet(); }
 static inline void w_begin() {}

@@ -143,6 +143,14 @@ void add_product(const TileProduct& b, const Tile& tile, KernelSource* source) {
   for (const auto& [name, value] : window) source->number(name, b.window ? value : 1);
 }
 
+// Which tests of places a kernel can do without.
+void add_wholes(const TileProduct& b, const Tile& tile, bool arguments, KernelSource* source) {
+  const int64_t step = tile.line / b.size * tile.shares * tile.cluster;
+  source->fixed("kAllRows", !arguments && b.rows % tile.rows == 0);
+  source->fixed("kAllColumns", !arguments && b.columns % tile.columns == 0);
+  source->fixed("kAllDepth", !arguments && b.depth() == b.pitch() && b.pitch() % step == 0);
+}
+
 // Bytes that go by vectors, and change from row to row.
 bool is_ahead(const Operands& all, const Operand& o) {
   return all.vector % 4 == 0 && o.name != "b" && o.along == 1 && (o.type == DType::kI8 || o.type == DType::kU8);
@@ -240,6 +248,7 @@ Status write_tile(const Problem& p, const BindArgs& args, const TileProduct& b, 
   source.type("W", how.w);
   source.type("Y", storage_type(p.outputs[0].dtype));
   source.type("Part", how.part);
+  add_wholes(b, tile, how.arguments, &source);
   add_tile(tile, &source);
   add_product(b, tile, &source);
   source.fixed("kVector", operands.vector);

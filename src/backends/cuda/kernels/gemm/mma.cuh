@@ -31,6 +31,16 @@ W_FN void w_mma(float (&d)[4], u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1);
 W_MMA_OF(f16, "f16")
 W_MMA_OF(bf16, "bf16")
 
+// Four matrices of eight rows of 16 bytes in shared memory, spread over a warp as w_mma() has its operands: row lane %
+// 8 of matrix lane / 8 is at from + after + row(lane), and a thread gets four bytes of row lane / 4 of each.
+template <class RowOf>
+W_FN void w_matrices(Pack<u32, 4>* to, const u8* from, int after, const RowOf& row) {
+  const u32 own = (u32)__cvta_generic_to_shared(from) + (u32)row(threadIdx.x % 32);
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(to->v[0]), "=r"(to->v[1]), "=r"(to->v[2]), "=r"(to->v[3])
+               : "r"(own + (u32)after));
+}
+
 // 16 bytes to shared memory, on their way until w_wait(); zeros unless `in`.
 W_FN void w_copy16(void* to, const void* from, bool in) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from),

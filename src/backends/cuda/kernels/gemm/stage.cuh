@@ -13,8 +13,12 @@ static_assert(kRows % kAtOnce == 0 && kColumns % kAtOnce == 0);
 constexpr u32 kOutsides = (u32)kOutside * 0x01010101u;
 W_TABLE(u32, w_outside, 4) = {kOutsides, kOutsides, kOutsides, kOutsides};
 
-// Where piece `q` of a line is: of lines of 128 bytes, which meet all banks, neighbours have their halves exchanged.
-W_FN int piece_at(int line, int q) { return line * kLine + (kLine == 128 ? q ^ (line & 1) << 2 : q) * 16; }
+// Where piece `q` of a line is: so exchanged that the pieces of a number of eight lines, which are read at once, meet
+// all banks.
+W_FN int piece_at(int line, int q) { return line * kLine + (kLine == 128 ? q ^ (line & 7) : q ^ (line >> 1 & 3)) * 16; }
+
+W_FN bool is_row(const Constants& c, int row) { return kAllRows || row < c.rows; }
+W_FN bool is_column(const Constants& c, int column) { return kAllColumns || column < c.columns; }
 
 // A row of x: where it begins. Of an image, a row is what the window of a pixel covers: its upper left corner, which
 // may be outside. Rows behind the last are outside altogether.
@@ -23,7 +27,7 @@ struct Row {
 };
 
 W_FN Row row_of(const Constants& c, int row) {
-  const bool in = row < c.rows;
+  const bool in = is_row(c, row);
   if constexpr (kWindow) {
     const int ox = row % c.out_w, rest = row / c.out_w, oy = rest % c.out_h;
     const int top = oy * c.stride_h - c.pad_top, left = ox * c.stride_w - c.pad_left;
@@ -93,10 +97,10 @@ W_FN void load_row(const X* x, const Constants& c, const Row& row, const Tap& ta
     *(Pack<u32, 4>*)to = collect(x, c, row, k);
   } else if constexpr (kWindow) {
     int at;
-    const bool in = find(c, row, tap, &at) && k < c.depth;
+    const bool in = find(c, row, tap, &at) && (kAllDepth || k < c.depth);
     w_copy16(to, in ? x + at : kOutside != 0 ? (const X*)w_outside : x, kOutside != 0 || in);
   } else {
-    const bool in = row.at >= 0 && k < c.depth;
+    const bool in = (kAllRows || row.at >= 0) && (kAllDepth || k < c.depth);
     w_copy16(to, in ? x + row.at + k : x, in);
   }
 }
@@ -130,7 +134,7 @@ W_FN void load_columns(const W* w, const Constants& c, int n0, int it, u8* stage
 #pragma unroll
   for (int j = 0; j < kColumns / kAtOnce; ++j) {
     const int i = t % kOfShare / kPieces + j * kAtOnce, n = n0 + i;
-    const bool in = n < c.columns && k < c.pitch;
+    const bool in = is_column(c, n) && (kAllDepth || k < c.pitch);
     w_copy16(stage + piece_at(kRows + line_of(i), t % kPieces), in ? w + (n * c.pitch + k) : w, in);
   }
 }

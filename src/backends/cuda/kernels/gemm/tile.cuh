@@ -1,6 +1,6 @@
 // Products and convolutions on tensor cores: tiles in shared memory, filled by asynchronous copies some stages ahead.
-// Which elements of a stage a thread multiplies at once does not matter to a sum, as long as x and w agree: a thread
-// takes 16 bytes that lie together, and eight neighbours read 128 bytes without a bank conflict. Columns of a constant
+// A warp reads them as matrices of eight rows, so that a thread has the registers of a product one after the other: put
+// together from words, each product would take four copies of registers. Columns of a constant
 // w are on their way before the kernel ahead of this one has ended. The problem: X, W, Y; Part: of sums, int or float;
 // kThreads; kRows, kColumns: of a block's results, computed by kWarpsM x kWarpsN warps and kShares times as many that
 // divide the sum; kCluster: blocks that divide it, neighbours along z; kStages; kLine: bytes of a row in a stage;
@@ -9,7 +9,8 @@
 // kWalk: kStages are all of the sum, twice, and a block takes every c.walkers-th of c.row_tiles tiles of rows; kWindow:
 // x is an image and the sum goes over the taps of a window, outside of which x is kOutside; kBySixteen: 16 bytes are of
 // one tap; kShort: no sum has more than 22 bits; kPacked: w is a constant; kScaled: w is followed by a scale and a
-// correction for each column (kCorrected: not all zeros) and by kExtras floats; otherwise kScale; Constants {rows,
+// correction for each column (kCorrected: not all zeros) and by kExtras floats; otherwise kScale; kAllRows,
+// kAllColumns, kAllDepth: blocks, and stages, have nothing outside of the result, and of the sum; Constants {rows,
 // columns; depth: of the sum; pitch: of w; stages: of the sum, of a block; channels; image, in_h, in_w, out_h, out_w,
 // stride_h, stride_w, dilation_h, dilation_w, pad_top, pad_left, taps_w: of the window; per_channel, per_tap: inverses,
 // as w_over() has them, of channels and taps_w};
@@ -52,19 +53,20 @@ W_FN Warp this_warp() {
 template <class Between>
 W_FN void multiply(const Warp& warp, const u8* stage, Sums& acc, const Between& between) {
   constexpr int kReadFirst = kManySums ? 0 : kRowParts;  // as many as registers hold
-  const int line = threadIdx.x % 32 / 4, q = threadIdx.x % 4;
   const u8* const rows = stage + warp.m * (kRowParts * 16 * kLine);
   const u8* const columns = stage + (kRows + warp.n * (kColumnParts * 8)) * kLine;
 #pragma unroll
   for (int part = 0; part < kLine / 64; ++part) {
-    const int own = piece_at(line, part * 4 + q);
-    Pack<u32, 4> b[kColumnParts], lo[kRowParts], hi[kRowParts];
+    Pack<u32, 4> b[kColumnParts], a[kRowParts][2];
     const auto read = [&](int i) {
-      lo[i] = *(const Pack<u32, 4>*)(rows + own + i * (16 * kLine));
-      hi[i] = *(const Pack<u32, 4>*)(rows + own + (i * 16 + 8) * kLine);
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+        w_matrices(&a[i][half], rows, i * (16 * kLine),
+                   [&](int lane) { return piece_at(lane % 16, part * 4 + half * 2 + lane / 16); });
     };
 #pragma unroll
-    for (int n = 0; n < kColumnParts; ++n) b[n] = *(const Pack<u32, 4>*)(columns + own + n * (8 * kLine));
+    for (int n = 0; n < kColumnParts; ++n)
+      w_matrices(&b[n], columns, n * (8 * kLine), [&](int lane) { return piece_at(lane % 8, part * 4 + lane / 8); });
 #pragma unroll
     for (int i = 0; i < kReadFirst; ++i) read(i);
     if (part == 0) between();
@@ -72,10 +74,12 @@ W_FN void multiply(const Warp& warp, const u8* stage, Sums& acc, const Between& 
     for (int i = 0; i < kRowParts; ++i) {
       if (i >= kReadFirst) read(i);
 #pragma unroll
-      for (int n = 0; n < kColumnParts; ++n) {
-        w_mma<X>(acc[i][n], lo[i].v[0], hi[i].v[0], lo[i].v[1], hi[i].v[1], b[n].v[0], b[n].v[1]);
-        w_mma<X>(acc[i][n], lo[i].v[2], hi[i].v[2], lo[i].v[3], hi[i].v[3], b[n].v[2], b[n].v[3]);
-      }
+      for (int n = 0; n < kColumnParts; ++n)
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          const Pack<u32, 4>& own = a[i][half];
+          w_mma<X>(acc[i][n], own.v[0], own.v[1], own.v[2], own.v[3], b[n].v[half * 2], b[n].v[half * 2 + 1]);
+        }
     }
   }
 }
@@ -168,6 +172,12 @@ W_FN Pack<Part, kVector> gather(const Part* sums, int row, int column) {
   return sum;
 }
 
+// Of elements of more than a byte the test stays where it always holds: the compiler makes several stores of a vector
+// that is stored without one.
+W_FN bool is_stored(const Constants& c, int row, int column) {
+  return sizeof(Y) == 1 ? is_row(c, row) && is_column(c, column) : row < c.rows && column < c.columns;
+}
+
 // What is behind the columns of w.
 struct Tables {
   const float* scales;
@@ -208,13 +218,13 @@ W_FN void store(const Operands& p, const Constants& c, const Tables& tables, int
     for (int k = 0; k < kAtOnceVectors; ++k) {
       const Place own = place(j + k * kThreads);
       const int n = n0 + own.column, row = m0 + own.row;
-      const int own_row = row < c.rows ? row : c.rows - 1, own_n = n < c.columns ? n : c.columns - kVector;
+      const int own_row = is_row(c, row) ? row : c.rows - 1, own_n = is_column(c, n) ? n : c.columns - kVector;
       const s64 whole = (s64)(kCluster > 1 ? 0 : blockIdx.z) * c.rows + own_row;
       float a[kVector];
       rescale(c, sum(j + k * kThreads, own), tables.scales, own_n, a);
       const At operands = at(c, whole);
       z[k] = results(p, c, a, operands, own_n, tables.extras, ahead(p, c, operands, own_n));
-      to[k] = row < c.rows && n < c.columns ? p.y + whole * c.columns + n : nullptr;
+      to[k] = is_stored(c, row, n) ? p.y + whole * c.columns + n : nullptr;
     }
 #pragma unroll
     for (int k = 0; k < kAtOnceVectors; ++k)
@@ -289,8 +299,8 @@ struct Inside {
   int n;
 };
 W_FN Inside inside(const Constants& c, int row, int n) {
-  return {(kPacked ? 0 : (s64)blockIdx.z * c.rows) + (row < c.rows ? row : c.rows - 1),
-          n < c.columns ? n : c.columns - kVector};
+  return {(kPacked ? 0 : (s64)blockIdx.z * c.rows) + (is_row(c, row) ? row : c.rows - 1),
+          is_column(c, n) ? n : c.columns - kVector};
 }
 
 W_FN void store_own(const Operands& p, const Constants& c, const Tables& tables, int m0, int n0, const Warp& warp,
@@ -305,7 +315,7 @@ W_FN void store_own(const Operands& p, const Constants& c, const Tables& tables,
     const At operands = at(c, own.row);
     const Pack<Y, kVector> z = results(p, c, a, operands, own.n, tables.extras,
                                        kEarly ? early[(i * kAcross + m) * kThreads] : ahead(p, c, operands, own.n));
-    if (row < c.rows && n < c.columns) *(Pack<Y, kVector>*)(p.y + own.row * c.columns + n) = z;
+    if (is_stored(c, row, n)) *(Pack<Y, kVector>*)(p.y + own.row * c.columns + n) = z;
   });
 }
 
