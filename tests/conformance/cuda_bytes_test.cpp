@@ -101,6 +101,42 @@ class ByteTilesSlow : public OnCuda {
     return c;
   }
 
+  // `type` of the biases alone, or of their relu: of values next to all halves of the step and of others.
+  Case make_rounding(DType type, float step, bool relu) {
+    const int64_t columns = 2048, zero = type == DType::kU8 && !relu ? 128 : 0, low = type == DType::kU8 ? 0 : -128;
+    Case c;
+    c.inputs = {integers(DType::kI8, {1, 16}), HostTensor::allocate(DType::kI8, {columns, 16}).value(),
+                HostTensor::allocate(DType::kF32, {columns}).value()};
+    GemmParams params;
+    params.trans_b = params.has_bias = true;
+    params.x_scale = params.w_scale = {1.0F};
+    params.x_zero = {0.0F};
+    PointwiseExpr& e = c.problem.epilogue;
+    const uint16_t bias = e.input(0, DType::kF32), v = relu ? e.push(PwOp::kRelu, DType::kF32, bias) : bias;
+    const uint16_t by = e.constant(step, DType::kF32);
+    e.outputs = {e.push(PwOp::kQuantize, type, v, by, e.constant(static_cast<double>(zero), DType::kF32))};
+    constexpr float kOdd[] = {0.0F, -0.0F, 1e38F, -1e38F, INFINITY, -INFINITY, NAN, 1e-45F};
+    for (int64_t n = 0; n < columns; ++n) {
+      float value = (static_cast<float>(n / 7) - (zero == 0 && type == DType::kU8 ? 20.5F : 145.5F)) * step;
+      for (int64_t k = n % 7; k != 3; k += k < 3 ? 1 : -1) value = std::nextafter(value, k < 3 ? -1e38F : 1e38F);
+      if (n >= 2040) value = kOdd[n - 2040];
+      c.inputs[2].set_f64(n, value);
+      const float quotient = std::nearbyint(std::max(-1000.0F, std::min(1000.0F, value / step)));
+      const int64_t rounded =
+          zero + (std::isnan(value) ? -zero : std::llrint(relu ? std::max(0.0F, quotient) : quotient));
+      c.expected.push_back(std::clamp<int64_t>(rounded, low, low + 255));
+    }
+    for (int64_t k = 0; k < columns * 16; ++k) c.inputs[1].set_i64(k, 0);
+    for (size_t i = 0; i < c.inputs.size(); ++i)
+      c.problem.inputs.push_back({c.inputs[i].dtype(), Layout::kLinear, c.inputs[i].dims(), c.inputs[i].dims(), i > 0});
+    c.problem.set_family(Family::kGemm);
+    c.problem.params = params;
+    c.problem.num_main = 3;
+    c.problem.outputs = {{type, Layout::kLinear, {1, columns}, {1, columns}, false}};
+    c.problem.acc_dtype = DType::kI32;
+    return c;
+  }
+
   static PointwiseExpr expression(const Grid& middle, const Grid& r, const Grid& last) {
     PointwiseExpr e;
     const auto quantize = [&](uint16_t v, const Grid& g) {
@@ -146,8 +182,7 @@ class ByteTilesSlow : public OnCuda {
   }
 
   // By all tiles, or by those of these names.
-  void check(const Shape& s, bool powers, const std::set<std::string_view>& names = {}) {
-    const Case c = make(s, powers);
+  void check(const Case& c, const std::set<std::string_view>& names = {}) {
     ASSERT_TRUE(c.problem.epilogue.verify().ok()) << c.problem.epilogue.verify().to_string();
     Limits limits;
     limits.device = &device_->describe();
@@ -182,12 +217,23 @@ TEST_F(ByteTilesSlow, GiveTheBitsOfOneRoundingAnOperation) {
   for (const Shape& s : shapes)
     for (const bool powers : {false, true}) {
       SCOPED_TRACE(fmt::format("{} x {} x {}{}", s.rows, s.depth, s.columns, powers ? ", powers of two" : ""));
-      check(s, powers);
+      check(make(s, powers));
     }
 }
 
+// Every scale is the same kernel, which finds it behind its weights: but for the float below a power of two.
+TEST_F(ByteTilesSlow, RoundNextToHalvesAsADivision) {
+  for (const DType type : {DType::kI8, DType::kU8})
+    for (const bool relu : {false, true})
+      for (int i = 0; i < 4; ++i) {
+        const float step = i == 0 ? 0x1.fffffep-6F : real(0.001, 0.1, i == 1);
+        SCOPED_TRACE(fmt::format("{}{}, by {:a}", dtype_name(type), relu ? " of relu" : "", step));
+        check(make_rounding(type, step, relu), {"32x32k2"});
+      }
+}
+
 // So many rows that a block takes several tiles of them.
-TEST_F(ByteTilesSlow, WalkOverRows) { check({1030, 96, 4096}, true, {"64x64", "128x64"}); }
+TEST_F(ByteTilesSlow, WalkOverRows) { check(make({1030, 96, 4096}, true), {"64x64", "128x64"}); }
 
 }  // namespace
 }  // namespace wootz::conformance

@@ -223,7 +223,11 @@ Result<std::string> value_of(const Operation& o) {
 
 }  // namespace
 
-bool is_ordinary_scale(double scale) { return scale >= 0x1p-100 && scale <= 0x1p100; }
+bool is_ordinary_scale(double scale) {
+  int exponent = 0;
+  constexpr double kLargestSignificand = 1 - 0x1p-24;
+  return scale >= 0x1p-60 && scale <= 0x1p60 && std::frexp(static_cast<float>(scale), &exponent) != kLargestSignificand;
+}
 
 Result<ExpressionText> expression_text(const PointwiseExpr& expr, const std::vector<std::string>& inputs,
                                        const ExpressionRules& rules) {

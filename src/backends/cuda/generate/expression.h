@@ -12,7 +12,8 @@ namespace wootz::cuda {
 // how many neighbours a thread computes: the bits then differ from kernel to kernel.
 enum class Products { kFused, kRounded };
 
-// Whether quotients by it stay far from the ends of the range of floats: w_quantize_by() takes such scales alone.
+// Whether w_quantize_by() takes it: where quotients stay far from the ends of the range of floats, that is all but the
+// float below each power of two, by which a quotient next to a half is rounded the other way.
 bool is_ordinary_scale(double scale);
 
 // `ordinary`: so many operands, the last, are constants, of which is_ordinary_scale() says yes where they are scales.

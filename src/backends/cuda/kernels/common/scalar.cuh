@@ -219,25 +219,35 @@ W_FN T w_byte(const Pack<u32, N>& words, int k) {
   return (T)(words.v[k / 4] >> k % 4 * 8);
 }
 
-// A float whose lowest bits are the integer next to a / b. Each of the two corrections takes a quotient nearer to a /
-// b, of which the second rounds as a division does.
-W_FN u32 w_rounded_quotient(float a, float b) {
-  const float inverse = 1.0f / b, near = w_times(a, inverse), nearer = fmaf(fmaf(-near, b, a), inverse, near);
-  return w_f2bits(fmaf(fmaf(-nearer, b, a), inverse, nearer) + kIntegersFrom);
+// 1 / b as a float and what it lacks.
+struct Inverse {
+  float of, rest;
+};
+W_FN Inverse w_inverse(float b) {
+  const float of = 1.0f / b;
+  return {of, w_times(fmaf(-b, of, 1.0f), of)};
 }
 
-// By a b of 2 to the -100th to 2 to the 100th, without a branch. What is outside of To is cut off ahead of the
-// division.
+// By a b that is_ordinary_scale(), without a branch. What is outside of To is cut off ahead of the division. The sum is
+// a / b but for 2 to the -46th of it, and then rounded: to the same side of a half as a / b, for every such b, of which
+// all significands were compared next to all halves up to 255.5.
 template <class To>
 W_FN To w_quantize_by(float a, float b, float c) {
   const float low = ((float)Lim<To>::lo - c) * b, high = ((float)Lim<To>::hi - c) * b;
-  return (To)(w_rounded_quotient(a != a ? -c * b : fminf(fmaxf(a, low), high), b) + (u32)(int)c);
+  const Inverse inverse = w_inverse(b);
+  const float inside = a != a ? -c * b : fminf(fmaxf(a, low), high);
+  const float quotient = fmaf(inside, inverse.of, w_times(inside, inverse.rest));
+  return (To)(w_f2bits(quotient + kIntegersFrom) + (u32)(int)c);
 }
 
-// The same of relu(a), to the zero point 0.
+// The same of relu(a), to the zero point 0: as a fraction of one more than the largest, which an instruction cuts off
+// below 0, as it does what is no number.
 template <class To>
 W_FN To w_quantize_positive_by(float a, float b) {
-  return (To)w_rounded_quotient(fminf(fmaxf(a, 0.0f), (float)Lim<To>::hi * b), b);
+  constexpr float kParts = (float)Lim<To>::hi + 1.0f;
+  const Inverse inverse = w_inverse(b);
+  const float low = w_least(a, (float)Lim<To>::hi * b), rest = w_times(low, inverse.rest / kParts);
+  return (To)w_f2bits(fmaf(w_fraction(low, inverse.of / kParts, rest), kParts, kIntegersFrom));
 }
 
 template <class To>

@@ -47,6 +47,18 @@ W_FN u32 w_f2bits(float f) { return __float_as_uint(f); }
 W_FN u64 w_d2bits(double d) { return (u64)__double_as_longlong(d); }
 // Rounded by itself: the compiler makes no fused multiply-add of it and an addition.
 W_FN float w_times(float a, float b) { return __fmul_rn(a, b); }
+// The smaller; no number where a is none.
+W_FN float w_least(float a, float b) {
+  float d;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(d) : "f"(a), "f"(b));
+  return d;
+}
+// a * b + c, rounded once, from 0 to 1; 0 where it is no number.
+W_FN float w_fraction(float a, float b, float c) {
+  float d;
+  asm("fma.rn.sat.f32 %0, %1, %2, %3;" : "=f"(d) : "f"(a), "f"(b), "f"(c));
+  return d;
+}
 #define W_INF __int_as_float(0x7f800000)
 #define W_NAN __int_as_float(0x7fffffff)
 #endif
