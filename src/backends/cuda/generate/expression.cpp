@@ -66,7 +66,7 @@ constexpr Form kForms[] = {
     {PwOp::kIsNan, "(a != a)"},
     {PwOp::kRelu, "w_relu<T>(a)"},
     {PwOp::kLeakyRelu, "(a < 0 ? x * a : a)"},
-    {PwOp::kSigmoid, "w_sigmoid<T>(a)"},
+    {PwOp::kSigmoid, "w_sigmoid(a)"},
     {PwOp::kTanh, "w_tanh(a)"},
     {PwOp::kGeluErf, "w_gelu_erf<T>(a)"},
     {PwOp::kGeluTanh, "w_gelu_tanh<T>(a)"},
@@ -81,6 +81,13 @@ constexpr Form kForms[] = {
     {PwOp::kSelu, "(y * w_elu<T>(a, x))"},
     {PwOp::kThresholdedRelu, "(a > x || a != a ? a : (T)0)"},
     {PwOp::kShrink, "w_shrink<T>(a, x, y)"},
+};
+
+// Those that take fewer instructions where the result is rounded to 16 bits or fewer.
+constexpr Form kNearForms[] = {
+    {PwOp::kSigmoid, "w_sigmoid_near(a)"},
+    {PwOp::kSilu, "w_silu_near(a, x)"},
+    {PwOp::kGeluTanh, "w_gelu_tanh_near(a)"},
 };
 
 bool narrow_float(DType type) { return is_float(type) && dtype_bits(type) <= 16; }
@@ -183,6 +190,9 @@ Result<std::string> in_form(const Operation& o) {
   const Form* form = nullptr;
   for (const Form& f : kForms)
     if (f.op == o.in.op) form = &f;
+  if (narrow_float(o.in.type))
+    for (const Form& f : kNearForms)
+      if (f.op == o.in.op) form = &f;
   if (form == nullptr) return unsupported("operation {}", pw_op_name(o.in.op));
   const auto word = [](char ch) { return std::isalnum(static_cast<unsigned char>(ch)) != 0 || ch == '_'; };
   std::string out;

@@ -293,12 +293,36 @@ W_UNARY(w_tanh, tanhf, tanh)
 W_UNARY(w_expm1, expm1f, expm1)
 W_UNARY(w_log1p, log1pf, log1p)
 W_UNARY(w_erfc, erfcf, erfc)
-template <class T>
-W_FN T w_sigmoid(T x) {
-  if (x >= 0) return (T)1 / ((T)1 + w_exp(-x));
-  const T e = w_exp(x);
-  return e / ((T)1 + e);
+
+// 1 / x to within a unit in the last place, without the branch that a division has for what is outside of its range: 0
+// where that is below 2 to the -126th. 2 to the x to within two units.
+#ifdef WOOTZ_ON_HOST
+W_FN float w_inverse(float x) { return 1.0f / x; }
+W_FN float w_exp2_near(float x) { return exp2f(x); }
+#else
+W_FN float w_inverse(float x) {
+  float r;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
 }
+W_FN float w_exp2_near(float x) {
+  float r;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
+}
+#endif
+
+// Below -88 the exponential is infinite, and the result 0.
+W_FN float w_sigmoid(float x) { return w_inverse(1.0f + w_exp(-x)); }
+W_FN double w_sigmoid(double x) {
+  if (x >= 0) return 1 / (1 + w_exp(-x));
+  const double e = w_exp(x);
+  return e / (1 + e);
+}
+
+// What is rounded to 16 bits next. The exponential is off by the rounding of its argument: 1e-6 where results are
+// normal numbers.
+W_FN float w_sigmoid_near(float x) { return w_inverse(1.0f + w_exp2_near(x * -1.44269504088896f)); }
 
 template <class T>
 W_FN T w_softplus(T x) {
@@ -315,14 +339,19 @@ W_FN T w_gelu_tanh(T a) {
   return (T)0.5 * a * ((T)1 + w_tanh((T)0.79788456080286535588 * (a + (T)0.044715 * a * a * a)));
 }
 
+// (1 + tanh(x)) / 2 is the sigmoid of 2 x.
+W_FN float w_gelu_tanh_near(float a) { return a * w_sigmoid_near(1.5957691216057308f * (a + 0.044715f * a * a * a)); }
+
 template <class T>
 W_FN T w_silu(T a, T k) {
   return a * w_sigmoid(k * a);
 }
 
+W_FN float w_silu_near(float a, float k) { return a * w_sigmoid_near(k * a); }
+
 template <class T>
 W_FN T w_hard_swish(T a) {
-  return a * w_clip(a / (T)6 + (T)0.5, (T)0, (T)1);
+  return a * w_clip(a * (T)(1.0 / 6) + (T)0.5, (T)0, (T)1);
 }
 
 template <class T>

@@ -11,7 +11,7 @@ struct RnnTanh {
 };
 
 struct RnnSigmoid {
-  static W_M float of(float x, float, float) { return w_sigmoid<float>(x); }
+  static W_M float of(float x, float, float) { return w_sigmoid(x); }
 };
 
 struct RnnAffine {
