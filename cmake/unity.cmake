@@ -2,7 +2,7 @@
 # nothing goes into headers that each file reads again. For builds that are made whole, as for the sanitizers: a change of one
 # file compiles its group.
 option(WOOTZ_UNITY "Compile files of a target together, where they are independent of each other" OFF)
-set(WOOTZ_UNITY_SIZE 16 CACHE STRING "So many files at most")
+set(WOOTZ_UNITY_SIZE 20 CACHE STRING "So many files at most")
 
 # The files of a group stand in one of ours, which names them from where it lies: so it has the same text in every checkout, and
 # ccache knows it again (CMake's own unity builds write absolute paths).
@@ -25,24 +25,17 @@ function(wootz_unity target)
   list(SORT sources)
   # What files declare decides: configured again when one has changed.
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${sources} ${CMAKE_SOURCE_DIR}/cmake/unity_groups.py)
-  execute_process(COMMAND ${WOOTZ_UNITY_PYTHON} ${CMAKE_SOURCE_DIR}/cmake/unity_groups.py ${WOOTZ_UNITY_SIZE} ${sources}
+  execute_process(COMMAND ${WOOTZ_UNITY_PYTHON} ${CMAKE_SOURCE_DIR}/cmake/unity_groups.py ${WOOTZ_UNITY_SIZE}
+                          ${WOOTZ_GEN_DIR}/unity/${target} ${sources}
                   OUTPUT_VARIABLE lines OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   string(REPLACE "\n" ";" lines "${lines}")
-  set(groups)
   foreach(line ${lines})
     string(REGEX MATCH "^([0-9]+) (.*)$" _ "${line}")
     set(group ${CMAKE_MATCH_1})
     list(REMOVE_ITEM sources ${CMAKE_MATCH_2})
-    file(RELATIVE_PATH path ${WOOTZ_GEN_DIR}/unity ${CMAKE_MATCH_2})
-    list(APPEND groups ${group})
-    string(APPEND text_${group} "#include \"${path}\"\n")
+    list(APPEND others ${WOOTZ_GEN_DIR}/unity/${target}_${group}.cpp)
   endforeach()
-  list(REMOVE_DUPLICATES groups)
-  foreach(group ${groups})
-    set(made ${WOOTZ_GEN_DIR}/unity/${target}_${group}.cpp)
-    file(CONFIGURE OUTPUT ${made} CONTENT "// @generated\n${text_${group}}" @ONLY)
-    list(APPEND others ${made})
-  endforeach()
+  list(REMOVE_DUPLICATES others)
   set_target_properties(${target} PROPERTIES SOURCES "${sources};${others}")
 endfunction()
 
@@ -52,7 +45,8 @@ function(wootz_goes_with_others out file)
   if(NOT file MATCHES "^${CMAKE_SOURCE_DIR}/.*\\.cpp$" OR file MATCHES "^${CMAKE_BINARY_DIR}/|${WOOTZ_ISA_FILE}")
     return()
   endif()
-  if(file MATCHES "/src/plan/format\\.cpp$")  # tests/versions has its own in the place of this object
+  # tests/versions has its own in the place of this object; the other declares what the rest of its folder does, otherwise.
+  if(file MATCHES "/src/plan/format\\.cpp$|/shims/hostcuda/exports\\.cpp$")
     return()
   endif()
   get_source_file_property(options ${file} COMPILE_OPTIONS)

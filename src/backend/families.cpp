@@ -61,6 +61,16 @@ bool family_from_name(std::string_view name, Family* family) {
 const char* family_layer(Family family) { return entry_of(family)->layer; }
 unsigned family_traits(Family family) { return entry_of(family)->traits; }
 const ParamTable& family_table(Family family) { return entry_of(family)->table; }
+FamilyParams::FamilyParams() = default;
+FamilyParams::FamilyParams(const FamilyParams&) = default;
+FamilyParams::FamilyParams(FamilyParams&&) noexcept = default;
+FamilyParams& FamilyParams::operator=(const FamilyParams&) = default;
+FamilyParams& FamilyParams::operator=(FamilyParams&&) noexcept = default;
+FamilyParams::~FamilyParams() = default;
+bool FamilyParams::operator==(const FamilyParams& other) const {
+  return static_cast<const FamilyVariant&>(*this) == static_cast<const FamilyVariant&>(other);
+}
+
 FamilyParams default_params(Family family) { return entry_of(family)->make(); }
 
 namespace {

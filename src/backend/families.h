@@ -42,17 +42,29 @@ struct CollectVariant<std::variant<Taken...>, void> {
   using type = std::variant<Taken...>;
 };
 
-// The family is the alternative.
-using FamilyParams = CollectVariant<std::variant<>,
+using FamilyVariant = CollectVariant<std::variant<>,
 #define FAMILY(Name, ...) Name##Params,
 #include "backend/families.def"
 #undef FAMILY
-                                    void>::type;
+                                     void>::type;
 #undef CHOICES
 #undef PARAM
 #undef END
 
-inline constexpr int kFamilyCount = static_cast<int>(std::variant_size_v<FamilyParams>);
+inline constexpr int kFamilyCount = static_cast<int>(std::variant_size_v<FamilyVariant>);
+
+// The family is the alternative. Copied and compared in one place: all who hold one would compile twenty structs' worth
+// of it.
+struct FamilyParams : FamilyVariant {
+  using FamilyVariant::FamilyVariant;
+  FamilyParams();
+  FamilyParams(const FamilyParams&);
+  FamilyParams(FamilyParams&&) noexcept;
+  FamilyParams& operator=(const FamilyParams&);
+  FamilyParams& operator=(FamilyParams&&) noexcept;
+  ~FamilyParams();
+  bool operator==(const FamilyParams& other) const;
+};
 
 // What the rest of the system asks about a family.
 enum FamilyTraits : unsigned {

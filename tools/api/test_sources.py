@@ -7,8 +7,11 @@ import pathlib
 import re
 import shlex
 import subprocess
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "cmake"))
+import unity_groups
 FOLDERS = ("tests/api/", "tests/api_headers/", "tests/collectives/", "tests/levels/", "tests/plugins/", "tests/cuda/", "tests/memory/", "tests/steady/",
            "tests/outside_backend/", "tests/deviceless/")
 HEADERS = ("gtest/gtest.h", "gmock/gmock.h", "algorithm", "atomic", "chrono", "cmath", "cstring", "filesystem", "fstream", "functional", "map",
@@ -58,10 +61,11 @@ def sources_of(compiled):
 
 
 def compiled(unit, *flags):
-    """What the compiler says of the unit's files, one after the other: files that the build compiles together know nothing of each other."""
-    text = "".join(f'#include "{ROOT / file}"\n' for file in unit.files)
+    """What the compiler says of the unit's files, one after the other, as the build compiles such: they know nothing of each other."""
+    sources = {str(ROOT / file): unity_groups.Source(text_of(file)) for file in unit.files}
+    text = unity_groups.text_of(list(sources), sources, str(ROOT))
     command = ["clang-14", "-x", "c++", *unit.flags, "-DWOOTZ_NO_CUDA_HEADERS", "-w", *flags, "-"]
-    return subprocess.run(command, input=text.encode(), capture_output=True)
+    return subprocess.run(command, input=text.encode(), capture_output=True, cwd=ROOT)
 
 
 def precompile_in(folder):
