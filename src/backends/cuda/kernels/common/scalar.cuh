@@ -297,10 +297,10 @@ W_UNARY(w_erfc, erfcf, erfc)
 // 1 / x to within a unit in the last place, without the branch that a division has for what is outside of its range: 0
 // where that is below 2 to the -126th. 2 to the x to within two units.
 #ifdef WOOTZ_ON_HOST
-W_FN float w_inverse(float x) { return 1.0f / x; }
+W_FN float w_inverse_near(float x) { return 1.0f / x; }
 W_FN float w_exp2_near(float x) { return exp2f(x); }
 #else
-W_FN float w_inverse(float x) {
+W_FN float w_inverse_near(float x) {
   float r;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
   return r;
@@ -313,7 +313,7 @@ W_FN float w_exp2_near(float x) {
 #endif
 
 // Below -88 the exponential is infinite, and the result 0.
-W_FN float w_sigmoid(float x) { return w_inverse(1.0f + w_exp(-x)); }
+W_FN float w_sigmoid(float x) { return w_inverse_near(1.0f + w_exp(-x)); }
 W_FN double w_sigmoid(double x) {
   if (x >= 0) return 1 / (1 + w_exp(-x));
   const double e = w_exp(x);
@@ -322,7 +322,7 @@ W_FN double w_sigmoid(double x) {
 
 // What is rounded to 16 bits next. The exponential is off by the rounding of its argument: 1e-6 where results are
 // normal numbers.
-W_FN float w_sigmoid_near(float x) { return w_inverse(1.0f + w_exp2_near(x * -1.44269504088896f)); }
+W_FN float w_sigmoid_near(float x) { return w_inverse_near(1.0f + w_exp2_near(x * -1.44269504088896f)); }
 
 template <class T>
 W_FN T w_softplus(T x) {
