@@ -19,6 +19,8 @@ int64_t number_of(const std::string& text) {
   return number;
 }
 
+}  // namespace
+
 class IoInfoImpl final : public IAlgorithmIOInfo {
  public:
   IoInfoImpl(const TensorDesc& desc, Layout layout)
@@ -57,8 +59,6 @@ class VariantImpl final : public IAlgorithmVariant {
  private:
   int64_t implementation_, tactic_;
 };
-
-}  // namespace
 
 class AlgorithmImpl final : public IAlgorithm {
  public:
