@@ -188,6 +188,14 @@ def groups_of(names, sources, size):
     return made
 
 
+# To g++ what is included is a header, whose types should not hold what only one file can see.
+HEAD = """// @generated
+#ifndef __clang__
+#pragma GCC diagnostic ignored "-Wsubobject-linkage"
+#endif
+"""
+
+
 def seen_from(folder, name, header):
     """A header as this file includes it, named by a file of this folder: those that lie beside the file are found there only."""
     beside = os.path.join(os.path.dirname(name), header[1:-1])
@@ -197,7 +205,7 @@ def seen_from(folder, name, header):
 def text_of(group, sources, folder):
     """What is compiled for a group, in a file of this folder."""
     renamed = {name: set().union(*(sources[name].renamed_for(sources[other]) for other in group if other != name)) for name in group}
-    text = "// @generated\n"
+    text = HEAD
     if any(renamed.values()):
         headers = dict.fromkeys(seen_from(folder, name, header) for name in group if not sources[name].conditional
                                 for header in sources[name].headers)

@@ -103,11 +103,12 @@ def test_renamed_files_are_read_behind_all_headers(tmp_path):
     (tmp_path / "a.h").touch()
     made = unity_groups.text_of(list(sources), sources, str(tmp_path / "made")).splitlines()
     assert '#include "../a.h"' in made
+    head = unity_groups.HEAD.splitlines()
     lines = [line.replace("../", "") for line in made]
-    assert lines == ["// @generated", '#include "a.h"', "#include <map>", "#define helper helper_of_0", '#include "a.cpp"', "#undef helper",
+    assert lines == [*head, '#include "a.h"', "#include <map>", "#define helper helper_of_0", '#include "a.cpp"', "#undef helper",
                      "#define helper helper_of_1", '#include "b.cpp"', "#undef helper"]
     alone = {name: unity_groups.Source(PLAIN) for name in sources}
-    assert unity_groups.text_of(list(alone), alone, str(tmp_path)).splitlines() == ["// @generated", '#include "a.cpp"', '#include "b.cpp"']
+    assert unity_groups.text_of(list(alone), alone, str(tmp_path)).splitlines() == [*head, '#include "a.cpp"', '#include "b.cpp"']
 
 
 def test_headers_under_conditions_are_not_read_before():
