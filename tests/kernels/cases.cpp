@@ -26,7 +26,7 @@ std::vector<Dims> output_dims(const KernelCase& c) {
   return dims;
 }
 
-std::string disagreement(const KernelCase& c, const std::vector<HostTensor>& actual, double least) {
+std::string disagreement(const KernelCase& c, const std::vector<HostTensor>& actual, double more) {
   const Problem& p = c.problem;
   if (actual.size() != c.expected.size())
     return fmt::format("{} outputs instead of {}", actual.size(), c.expected.size());
@@ -35,7 +35,7 @@ std::string disagreement(const KernelCase& c, const std::vector<HostTensor>& act
     const HostTensor &got = actual[o], &want = c.expected[o];
     if (!want.valid() || !got.valid()) continue;
     auto [tolerance, slack] = allowance_for(p, o, want.dtype(), longest);
-    tolerance = std::max({tolerance, c.tolerance, least});
+    tolerance = std::max(tolerance, c.tolerance) + more;
     Difference d = compare_by_place(got, want);
     if (!within(d, tolerance) && is_float(want.dtype()))
       d = compare_by_place(got, want, cancellation_noise(p, c.inputs));

@@ -33,8 +33,8 @@ class CaseSet {
 
 // Extents of the results; empty where one is omitted.
 std::vector<Dims> output_dims(const KernelCase& c);
-// Empty when the results are right; otherwise where and how far they are not. `least`: the difference that is let pass
-// whatever the types and the length of the sum say.
-std::string disagreement(const KernelCase& c, const std::vector<HostTensor>& actual, double least = 0);
+// Empty when the results are right; otherwise where and how far they are not. `more`: what is let pass beyond what the
+// types and the length of the sum say.
+std::string disagreement(const KernelCase& c, const std::vector<HostTensor>& actual, double more = 0);
 
 }  // namespace wootz::kernels

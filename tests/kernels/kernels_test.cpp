@@ -84,15 +84,17 @@ class KernelTest : public ::testing::TestWithParam<KernelLine> {
     prepared_.push_back({&c, what, std::move(run).value(), std::move(again).value()});
   }
 
-  static double least_of(const Problem& p) {
-    return GetParam().library() && cuda::is_fp8_product(p) ? conformance::kOfFloat8 : 0;
+  // A library keeps sums of floats of 8 bits in few bits, which shows where the results of a row or a column are small,
+  // and its GELU is the one by tanh.
+  static double more_of(const Problem& p) {
+    return GetParam().library() && cuda::is_fp8_product(p) ? 4 * conformance::kOfFloat8 : 0;
   }
   void expect_right(const Prepared& p, KernelRun& run, const char* how) {
     const Status status = run.run();
     ASSERT_TRUE(status.ok()) << how << p.what << ": " << status.to_string();
     const Result<std::vector<HostTensor>> results = run.results();
     ASSERT_TRUE(results.ok()) << how << p.what << ": " << results.status().to_string();
-    EXPECT_EQ(disagreement(*p.c, *results, least_of(p.c->problem)), "") << how << p.what;
+    EXPECT_EQ(disagreement(*p.c, *results, more_of(p.c->problem)), "") << how << p.what;
     EXPECT_EQ(run.overrun(), "") << how << p.what;
   }
   void run_all() {
