@@ -103,6 +103,7 @@ class Source:
         self.directives = set(re.findall(r"^ *using namespace [\w:]+;", text, re.M))
         told = re.match(r'.*^#include [<"][^>"]+\.h[>"]', text, re.M | re.S)  # all up to the last header
         self.told = re.findall(r"^#(?:define|undef)\b(?:\\\n|.)*", told.group(0), re.M) if told else []
+        self.company = (tuple(self.told), frozenset(self.directives))  # those that it shares a group with have the same
         self.kept.update(self.own)
         self.kept.update(word for words in OTHERS.findall(" ".join(tokens(text))) for word in words)
         self.depth, self.unnamed, self.statement, self.around = 0, None, [], []
@@ -157,8 +158,7 @@ class Source:
         return None if names and (self.conditional or self.told or names & self.kept) else names
 
     def fits(self, other):
-        same = self.told == other.told and self.directives == other.directives
-        return same and self.renamed_for(other) is not None and other.renamed_for(self) is not None
+        return self.company == other.company and self.renamed_for(other) is not None and other.renamed_for(self) is not None
 
 
 def ends_group(name):
@@ -168,9 +168,9 @@ def ends_group(name):
 
 def groups(sources, size):
     """Lists of names of `sources`, a dictionary: each goes to the first group that has room and that it fits into."""
-    alike = {}  # by what they tell their headers, and their directives
+    alike = {}
     for name, source in sources.items():
-        alike.setdefault((*source.told, "", *sorted(source.directives)), []).append(name)
+        alike.setdefault(source.company, []).append(name)
     return [group for names in alike.values() for group in groups_of(names, sources, size) if len(group) > 1]
 
 
