@@ -65,7 +65,7 @@ Status generate_half(const Problem& p, const BindArgs& args, size_t tile, std::v
 // What libraries are said to take where nothing is measured grows with the work more than what they take does: so do
 // these.
 double estimate_half(const Problem& p, size_t tile) {
-  constexpr size_t kMost = 4;
+  constexpr size_t kMost = 6;
   constexpr double kHopeless = 1.6, kMacsPerUs = 4e7;
   const std::vector<Dims> in = operand_dims(p.inputs), out = operand_dims(p.outputs);
   const Result<TileProduct> b = describe_half(p, {in, out, {}});

@@ -72,17 +72,10 @@ void add_tile(const Tile& tile, KernelSource* source) {
   for (const auto& [name, value] : fixed) source->fixed(name, value);
 }
 
-// Of a short sum no more stages than it has, and one.
-Tile for_depth(Tile tile, const TileProduct& b) {
-  const int64_t step = tile.line / b.size;
-  tile.stages = static_cast<int>(std::min<int64_t>(tile.stages, (b.pitch() + step - 1) / step + 1));
-  return tile;
-}
-
 // Blocks on a Hopper GPU's multiprocessor by shared memory and registers: a thread's sums and `others`.
 int blocks_at_once(const Tile& tile, int shared, int others) {
-  const int registers = tile.threads() * (tile.rows * tile.columns / tile.threads() + others);
-  return std::max(1, std::min((227 << 10) / (shared + 1024), 65536 / registers));
+  const int sums = tile.rows * tile.columns * tile.shares / tile.threads();
+  return std::max(1, std::min((227 << 10) / (shared + 1024), 65536 / (tile.threads() * (sums + others))));
 }
 
 struct Walk {
@@ -225,6 +218,16 @@ void add_operands(const Problem& p, KernelSource* source) {
 
 }  // namespace
 
+Tile for_depth(Tile tile, const TileProduct& b) {
+  const int64_t step = tile.line / b.size * tile.shares * tile.cluster;
+  tile.stages = static_cast<int>(std::min<int64_t>(tile.stages, (b.pitch() + step - 1) / step + 1));
+  return tile;
+}
+
+int resident_blocks(const Tile& tile, const TileProduct& b, size_t operands) {
+  return blocks_at_once(tile, tile.bytes(), 68 + (b.window ? 16 : 0) + (operands > 0 ? 16 : 0));
+}
+
 Status write_by_eight(const Problem& p, const BindArgs& args, int64_t columns, bool rounded, KernelSource* source) {
   WOOTZ_ASSIGN_OR_RETURN(const Operands operands, read_operands(p, args, columns));
   if (operands.vector != 8) return unsupported("results that are not stored by eight");
@@ -236,11 +239,12 @@ Status write_by_eight(const Problem& p, const BindArgs& args, int64_t columns, b
 Status write_tile(const Problem& p, const BindArgs& args, const TileProduct& b, const Tile& whole,
                   const TileWriting& how, std::vector<Launch>* launches) {
   WOOTZ_ASSIGN_OR_RETURN(const Operands operands, read_operands(p, args, b.columns));
-  const bool direct = b.size == 1 && operands.vector == 8 && whole.direct();
+  const bool halves = b.size == 2;
+  const bool direct = operands.vector == 8 && whole.direct();
   const int early = direct ? fetched_early(whole, operands) : 0;
   Walk walk;
   const bool walking = direct && !how.arguments && walks(b, whole, early, &walk);
-  const Tile tile = walking ? walk.tile : direct && !how.arguments ? for_depth(whole, b) : whole;
+  const Tile tile = walking ? walk.tile : halves || (direct && !how.arguments) ? for_depth(whole, b) : whole;
   std::vector<float> extras;
   const PointwiseExpr epilogue = b.scaled ? with_constants_as_operands(p.epilogue, &extras) : p.epilogue;
   KernelSource source("gemm/tile.cuh", how.arguments);
@@ -267,9 +271,13 @@ Status write_tile(const Problem& p, const BindArgs& args, const TileProduct& b, 
   LaunchSize size;
   size.block = static_cast<unsigned>(tile.threads());
   size.shared = static_cast<unsigned>(tile.bytes() + early * tile.rows * tile.columns);
-  size.at_once = static_cast<unsigned>(
-      direct ? blocks_at_once(tile, static_cast<int>(size.shared), tile.stages < whole.stages ? 56 : 64)
-             : tile.at_once());
+  if (halves)
+    size.at_once = static_cast<unsigned>(resident_blocks(tile, b, p.inputs.size() - static_cast<size_t>(p.num_main)));
+  else if (direct)
+    size.at_once = static_cast<unsigned>(
+        blocks_at_once(tile, static_cast<int>(size.shared), tile.stages < whole.stages ? 56 : 64));
+  else
+    size.at_once = static_cast<unsigned>(tile.at_once());
   size.grid_x = blocks_for(b.rows, tile.rows);
   if (walking) {
     size.shared = static_cast<unsigned>(walk.bytes);

@@ -36,6 +36,12 @@ struct TileProduct {
 // What they read and where, at concrete extents. Errors: what these kernels do not compute, and why.
 Result<TileProduct> describe_tile(const Problem& problem, const BindArgs& args);
 
+// Of a short sum no more stages than it has, and one.
+Tile for_depth(Tile tile, const TileProduct& product);
+// Blocks of a tile of 16-bit floats that a Hopper GPU's multiprocessor has room for, where the expression reads so many
+// operands.
+int resident_blocks(const Tile& tile, const TileProduct& product, size_t operands);
+
 // `arguments`: extents are arguments of the kernel. `rounded`: results have the bits of one rounding for each
 // operation, by any tile.
 struct TileWriting {

@@ -16,7 +16,8 @@ double tile_us(const Problem& p, const TileProduct& b, const Tile& t, const Tile
   const double each = std::ceil(blocks / kProcessors), stages = parts(b.pitch(), step);
   // Elements that are fetched one by one take so much longer.
   const double fetching = b.by_sixteen() ? 1 : 4;
-  const double at_once = t.at_once();
+  const size_t operands = p.inputs.size() - static_cast<size_t>(p.num_main);
+  const double at_once = b.size == 2 ? resident_blocks(for_depth(t, b), b, operands) : t.at_once();
   const double stage_bytes = static_cast<double>(t.shares) * (t.rows + t.columns) * t.line;
   const double results = static_cast<double>(t.rows) * t.columns;
   const double macs = each * stages * static_cast<double>(t.line / b.size * t.shares) * results / c.macs;
