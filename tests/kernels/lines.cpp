@@ -42,9 +42,10 @@ void add_cuda(std::vector<KernelLine>* lines) {
     std::vector<Layout> layouts;
     const bool rows_in = entry.layouts == cuda::Offered::kIntoImages;
     if (entry.layouts != cuda::Offered::kGiven && !rows_in) layouts.push_back(Layout::kLinear);
-    if (entry.layouts == cuda::Offered::kImages || rows_in) layouts.push_back(Layout::kChannelsLast);
-    lines->push_back(
-        {"cuda", &cuda::generated_provider(), entry.name, entry.family, Isa::kNone, std::move(layouts), rows_in});
+    const bool or_planes = entry.layouts == cuda::Offered::kOrPlanes;
+    if (entry.layouts == cuda::Offered::kImages || rows_in || or_planes) layouts.push_back(Layout::kChannelsLast);
+    lines->push_back({"cuda", &cuda::generated_provider(), entry.name, entry.family, Isa::kNone, std::move(layouts),
+                      rows_in, or_planes});
   }
 }
 
@@ -124,6 +125,9 @@ std::vector<Candidate> candidates_of(const KernelLine& line, const Problem& prob
   for (const Layout layout : line.layouts)
     if (Problem p = problem; fill(layout, &p)) {
       if (line.rows_in) p.inputs[0].layout = Layout::kLinear;
+      ask(p);
+      if (!line.or_planes || layout != Layout::kChannelsLast || !cuda::makes_planes(p)) continue;
+      p.outputs[0].layout = Layout::kLinear;
       ask(p);
     }
   return found;

@@ -269,6 +269,7 @@ class CudaBackend final : public Backend {
  public:
   CudaBackend()
       : Backend("cuda", {.own_memory = true,
+                         .chains = true,
                          .squeeze_excite = true,
                          .fused_moves = true,
                          .quantized_stems = true,

@@ -86,18 +86,18 @@ void add_embedding(CaseList& list, const char* name, DType type, const Dims& ind
   list.add(name, "Chain", std::move(inputs), {{"body", body}}, 1, {true, false, true, false, true, true, true}, 64);
 }
 
-PointwiseExpr relu() {
+PointwiseExpr relu(DType type = DType::kF32) {
   PointwiseExpr e;
   e.num_inputs = 1;
-  e.outputs = {e.push(PwOp::kRelu, DType::kF32, e.input(0, DType::kF32))};
+  e.outputs = {e.push(PwOp::kRelu, type, e.input(0, type))};
   return e;
 }
 
-PointwiseExpr product() {
+PointwiseExpr product(DType type = DType::kF32) {
   PointwiseExpr e;
   e.num_inputs = 2;
-  const uint16_t x = e.input(0, DType::kF32);
-  e.outputs = {e.push(PwOp::kMul, DType::kF32, x, e.input(1, DType::kF32))};
+  const uint16_t x = e.input(0, type);
+  e.outputs = {e.push(PwOp::kMul, type, x, e.input(1, type))};
   return e;
 }
 
@@ -117,6 +117,13 @@ void chain_cases(CaseList& list) {
             {"Conv", {{"pads", Ints{1, 1, 1, 1}}, {"groups", int64_t{8}}}}, {"Conv", {}});
   add_chain(list, "fused/chain_gate", {f32({2, 8, 19, 9}), f32({2, 8, 1, 1}), f32({4, 8, 1, 1})}, {false, false, true},
             2, {"Pointwise", {{"expr", product()}}}, {"Conv", {{"epilogue", relu()}, {"main_inputs", int64_t{2}}}});
+  for (const auto& [name, type] :
+       {std::pair("fused/chain_gate_f16", DType::kF16), std::pair("fused/chain_gate_bf16", DType::kBF16)})
+    add_chain(list, name,
+              {list.random(type, {1, 72, 1, 1}), list.random(type, {1, 72, 9, 5}), list.random(type, {24, 72, 1, 1}),
+               list.random(type, {24})},
+              {false, false, true, true}, 2, {"Pointwise", {{"expr", product(type)}}},
+              {"Conv", {{"epilogue", relu(type)}, {"main_inputs", int64_t{3}}}});
   const AttrMap mean{{"kind", std::string("avg")}, {"global", int64_t{1}}};
   add_gate(list, "fused/chain_squeeze_excite",
            {f32({2, 24, 5, 7}), f32({6, 24, 1, 1}), f32({6}), f32({24, 6, 1, 1}), f32({24})}, mean,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backend/chain.h"
 #include "base/tolerance.h"
 #include "tuner/measure/agreement.h"
 
@@ -153,6 +154,42 @@ std::optional<Cut> cut_norm(const Problem& p, bool at_end, int64_t most) {
   return cut;
 }
 
+// Of an operand that broadcasts to the whole result: what goes with the part of it that the reference makes.
+std::optional<Place> broadcast(const Dims& dims, const Dims& whole, const Place& made) {
+  if (dims.size() > whole.size()) return std::nullopt;
+  Place place = all_of(dims);
+  const size_t shift = whole.size() - dims.size();
+  for (size_t a = 0; a < dims.size(); ++a) {
+    if (dims[a] == 1) continue;
+    if (dims[a] != whole[a + shift]) return std::nullopt;
+    place.at[a] = made.at[a + shift];
+    place.extents[a] = made.extents[a + shift];
+  }
+  return place;
+}
+
+// What a convolution reads is made by an expression, element for element.
+std::optional<ChainParts> expression_and_convolution(const Problem& p) {
+  Result<ChainParts> parts = chain_parts(p);
+  if (!parts.ok() || !parts->first.is(Family::kPointwise) || !parts->second.is(Family::kConv)) return std::nullopt;
+  return std::move(parts).value();
+}
+
+std::optional<Cut> cut_chain(const Problem& p, bool at_end, int64_t most) {
+  const std::optional<ChainParts> parts = expression_and_convolution(p);
+  std::optional<Cut> cut = parts ? cut_conv(parts->second, at_end, most) : std::nullopt;
+  if (!cut) return std::nullopt;
+  std::vector<Place> inputs;
+  for (const TensorDesc& t : parts->first.inputs) {
+    const std::optional<Place> place = broadcast(t.dims, parts->second.inputs[0].dims, cut->inputs[0]);
+    if (!place) return std::nullopt;
+    inputs.push_back(*place);
+  }
+  inputs.insert(inputs.end(), cut->inputs.begin() + 1, cut->inputs.end());
+  cut->inputs = std::move(inputs);
+  return cut;
+}
+
 struct CutFamily {
   Family family;
   std::optional<Cut> (*cut)(const Problem& p, bool at_end, int64_t most);
@@ -165,6 +202,11 @@ double work_of_conv(const Problem& p, int64_t most) {
   double points = 1;
   for (size_t a = 2; a < y.size(); ++a) points *= static_cast<double>(std::min(most, y[a]));
   return points * static_cast<double>(y[1]) * static_cast<double>(longest_sum(p));
+}
+
+double work_of_chain(const Problem& p, int64_t most) {
+  const std::optional<ChainParts> parts = expression_and_convolution(p);
+  return parts ? work_of_conv(parts->second, most) : 0;
 }
 
 double work_of_gemm(const Problem& p, int64_t most) {
@@ -184,6 +226,7 @@ constexpr CutFamily kFamilies[] = {
     {Family::kConv, cut_conv, work_of_conv},
     {Family::kGemm, cut_gemm, work_of_gemm},
     {Family::kNorm, cut_norm, work_of_norm},
+    {Family::kChain, cut_chain, work_of_chain},
 };
 
 const CutFamily* family_of(const Problem& p) {
@@ -191,20 +234,6 @@ const CutFamily* family_of(const Problem& p) {
   for (const CutFamily& f : kFamilies)
     if (single && p.num_main > 0 && p.is(f.family)) return &f;
   return nullptr;
-}
-
-// Of an operand that broadcasts to the whole result: what goes with the part of it that the reference makes.
-std::optional<Place> broadcast(const Dims& dims, const Dims& whole, const Place& made) {
-  if (dims.size() > whole.size()) return std::nullopt;
-  Place place = all_of(dims);
-  const size_t shift = whole.size() - dims.size();
-  for (size_t a = 0; a < dims.size(); ++a) {
-    if (dims[a] == 1) continue;
-    if (dims[a] != whole[a + shift]) return std::nullopt;
-    place.at[a] = made.at[a + shift];
-    place.extents[a] = made.extents[a + shift];
-  }
-  return place;
 }
 
 // The addend of a product is an operand of it, and broadcasts; a convolution's goes by channels.

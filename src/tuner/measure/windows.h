@@ -14,9 +14,9 @@ struct CheckWindow {
   Dims at;         // where in the whole result they begin
 };
 
-// Of a convolution, a product or a norm: results at the beginning and at the end of every axis that the reference would
-// walk long, of at most about `work` multiplications in all. `full`: the operands of the whole. Nothing for other
-// problems, and where the reference's results have other extents than these.
+// Of a convolution, also of what an expression makes, a product or a norm: results at the beginning and at the end of
+// every axis that the reference would walk long, of at most about `work` multiplications in all. `full`: the operands
+// of the whole. Nothing for other problems, and where the reference's results have other extents than these.
 std::vector<CheckWindow> windows_of(const Problem& problem, StepIndex step, const std::vector<HostTensor>& full,
                                     const ReferenceFunction& reference, double work);
 

@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "backend/chain.h"
 #include "backend/index_literals.h"
 #include "base/testing.h"
 #include "tuner/measure/measure_testing.h"
@@ -110,6 +111,42 @@ TEST(Windows, AreWhatAConvolutionMakesThere) {
     EXPECT_NE(disagreement(p, windows, {wrong}, &error), "");
   }
   EXPECT_GT(cut, 20u);
+}
+
+// A gate's multiplication in front of it: both are cut.
+TEST(Windows, AreWhatAConvolutionOfAnExpressionMakesThere) {
+  const Conv c{{2, 1}, {1, 1}, {1, 0, 1, 2}, 1};
+  const Dims x{2, 3, 40, 17}, gate{2, 3, 1, 1}, w{4, 3, 3, 3}, y{2, 4, extent(c, 0, 40, 3), extent(c, 1, 17, 3)};
+  Problem first, second;
+  first.set_family(Family::kPointwise);
+  PointwiseExpr& e = first.epilogue;
+  const uint16_t by = e.input(0, DType::kF32);
+  e.outputs = {e.push(PwOp::kMul, DType::kF32, by, e.input(1, DType::kF32))};
+  first.inputs = {described(gate, false), described(x, false)};
+  first.outputs = {described(x, false)};
+  second.params = ConvParams{.strides = {2, 1}, .dilations = {1, 1}, .pads = {1, 0, 1, 2}};
+  second.num_main = 2;
+  second.inputs = {described(x, false), described(w, true), described(Dims{1}, false)};
+  second.outputs = {described(y, false)};
+  const Problem p = make_chain(first, second);
+  std::vector<HostTensor> full;
+  for (const TensorDesc& t : p.inputs) full.push_back(random_tensor(t.dtype, t.dims, test_seed()).value());
+  size_t cut = 0;
+  const auto made = [&](const std::vector<HostTensor>& in) {
+    HostTensor middle = HostTensor::allocate(DType::kF32, in[1].dims()).value();
+    const int64_t pixels = in[1].dims()[2] * in[1].dims()[3];
+    for (int64_t i = 0; i < middle.volume(); ++i) middle.set_f64(i, in[0].get_f64(i / pixels) * in[1].get_f64(i));
+    return convolve(c, {middle, in[2], in[3]});
+  };
+  const HostTensor whole = made(full);
+  const auto reference = [&](StepIndex, const std::vector<HostTensor>& in) -> Result<std::vector<HostTensor>> {
+    cut += in[1].volume() < full[1].volume();
+    return std::vector<HostTensor>{made(in)};
+  };
+  const std::vector<CheckWindow> windows = windows_of(p, 0_step, full, reference, 1e4);
+  ASSERT_EQ(windows.size(), 2u);
+  EXPECT_EQ(cut, 2u);
+  expect_parts(windows, whole);
 }
 
 // y = a b + c, of matrices of a batch that the second may share.

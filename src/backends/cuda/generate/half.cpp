@@ -5,6 +5,7 @@
 #include "backend/operand_dims.h"
 #include "backends/cuda/generate/expression.h"
 #include "backends/cuda/generate/families.h"
+#include "backends/cuda/generate/gated.h"
 #include "backends/cuda/generate/kernel_source.h"
 #include "backends/cuda/generate/kernels.h"
 #include "backends/cuda/generate/tile.h"
@@ -17,7 +18,8 @@ namespace {
 constexpr int64_t kPitchStep = 128;  // of packed columns, in bytes
 
 // At concrete extents. Errors: what these kernels do not compute, and why.
-Result<TileProduct> describe_half(const Problem& p, const BindArgs& args) {
+Result<TileProduct> describe_half(const GatedProduct& g, const BindArgs& args) {
+  const Problem& p = g.problem;
   const DType x = p.inputs.empty() ? DType::kInvalid : p.inputs[0].dtype;
   if ((x != DType::kF16 && x != DType::kBF16) || p.inputs.size() < 2 || p.inputs[1].dtype != x)
     return unsupported("{} on tensor cores of 16-bit floats", dtype_name(x));
@@ -25,15 +27,20 @@ Result<TileProduct> describe_half(const Problem& p, const BindArgs& args) {
   const bool conv = p.is(Family::kConv);
   if (!(conv ? p.as<ConvParams>().x_scale.empty() : p.as<GemmParams>().x_scale.empty()))
     return unsupported("a product with scales");
-  WOOTZ_ASSIGN_OR_RETURN(TileProduct b, describe_tile(p, args));
+  WOOTZ_ASSIGN_OR_RETURN(TileProduct b, describe_tile(p, {g.dims, args.outputs, {}}));
   b.line = kPitchStep;
+  b.x = g.x;
+  b.gate = g.gate;
+  b.w = g.w;
+  if (g.gate >= 0 && (b.window || !b.by_sixteen())) return unsupported("a gate in front of a window");
   WOOTZ_RETURN_IF_ERROR(check_epilogue(p, x));
   if (p.num_main == 3) WOOTZ_RETURN_IF_ERROR(check_type(p.inputs[2].dtype));
   if (!conv) b.scale = p.as<GemmParams>().alpha;
   // Packed weights of a plan's: as long as the kernel believes.
-  if (args.constant_bytes.size() > 1 && args.constants[1] != nullptr &&
-      args.constant_bytes[1] < static_cast<size_t>(b.columns * b.pitch() * b.size))
-    return invalid_argument("{} bytes of packed weights for {}", args.constant_bytes[1], args.inputs[1].to_string());
+  const auto w = static_cast<size_t>(g.w);
+  if (args.constant_bytes.size() > w && args.constants[w] != nullptr &&
+      args.constant_bytes[w] < static_cast<size_t>(b.columns * b.pitch() * b.size))
+    return invalid_argument("{} bytes of packed weights for {}", args.constant_bytes[w], args.inputs[w].to_string());
   return b;
 }
 
@@ -45,35 +52,47 @@ double library_us(double macs, double bytes) { return 3 + macs / 2.5e8 + bytes /
 }  // namespace
 
 Result<std::optional<PackedForm>> pack_half(const Problem& p, int input, const HostTensor& source) {
-  if (input != 1) return std::optional<PackedForm>{};
-  const int64_t columns = columns_of(p, source.dims());
+  WOOTZ_ASSIGN_OR_RETURN(GatedProduct g, gated_product(p, operand_dims(p.inputs)));
+  if (input != g.w) return std::optional<PackedForm>{};
+  const int64_t columns = columns_of(g.problem, source.dims());
   const auto size = static_cast<int64_t>(dtype_bytes(source.dtype(), 1));
   const int64_t column = columns == 0 ? 0 : source.volume() / columns * size;
   const auto bytes = static_cast<size_t>(columns * ((column + kPitchStep - 1) / kPitchStep * kPitchStep));
-  return std::optional(packed_by(bytes, [&p, source]() -> Result<std::vector<std::byte>> {
+  return std::optional(packed_by(bytes, [p = std::move(g.problem), source]() -> Result<std::vector<std::byte>> {
     return std::move(weight_columns(p, source, kPitchStep).bytes);
   }));
 }
 
 Status generate_half(const Problem& p, const BindArgs& args, size_t tile, std::vector<Launch>* launches) {
-  WOOTZ_ASSIGN_OR_RETURN(const TileProduct b, describe_half(p, args));
+  WOOTZ_ASSIGN_OR_RETURN(const GatedProduct g, gated_product(p, args.inputs));
+  WOOTZ_ASSIGN_OR_RETURN(const TileProduct b, describe_half(g, args));
   if (b.rows * b.columns == 0) return Status();
-  return write_tile(p, args, b, kHalfTiles[tile], {storage_type(p.inputs[1].dtype), "float", true, false}, launches);
+  Tile own = kHalfTiles[tile];
+  own.gates = g.gate < 0 ? 0 : 1;
+  const char* const w = storage_type(g.problem.inputs[1].dtype);
+  return write_tile(g.problem, {g.dims, args.outputs, {}}, b, own, {w, "float", true, false}, launches);
 }
 
 // 0: enough other tiles are better at these extents, or a library is sure to be: it need not be compiled to know it.
 // What libraries are said to take where nothing is measured grows with the work more than what they take does: so do
 // these.
 double estimate_half(const Problem& p, size_t tile) {
-  constexpr size_t kMost = 6;
+  constexpr size_t kMost = 5;
   constexpr double kHopeless = 1.6, kMacsPerUs = 4e7;
   const std::vector<Dims> in = operand_dims(p.inputs), out = operand_dims(p.outputs);
-  const Result<TileProduct> b = describe_half(p, {in, out, {}});
+  const Result<GatedProduct> g = gated_product(p, in);
+  if (!g.ok()) return 0;
+  const Result<TileProduct> b = describe_half(*g, {in, out, {}});
   if (!b.ok()) return 0;
-  const TileEstimate e = estimate_tile(p, *b, kHalfTiles, tile, kCosts, kMost);
+  const TileEstimate e = estimate_tile(g->problem, *b, kHalfTiles, tile, kCosts, kMost);
   const double macs = static_cast<double>(b->rows) * static_cast<double>(b->columns) * static_cast<double>(b->depth());
-  if (!e.suits || e.best_us > kHopeless * library_us(macs, bytes_of(p))) return 0;
+  if (!e.suits || e.best_us > kHopeless * library_us(macs, bytes_of(g->problem))) return 0;
   return std::max(e.us, macs / kMacsPerUs);
+}
+
+bool makes_planes(const Problem& p) {
+  const TensorDesc& y = p.outputs[0];
+  return p.is(Family::kConv) && y.dims.rank() > 2 && (y.dtype == DType::kF32 || y.dims[1] % 8 != 0);
 }
 
 bool has_half_tiles(const Problem& p) {

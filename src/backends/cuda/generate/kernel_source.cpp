@@ -90,11 +90,11 @@ void KernelSource::operand(std::string_view type, std::string_view name, Pointer
   pointers_.push_back(pointer);
 }
 
-void KernelSource::epilogue_operands(const Problem& p) {
+void KernelSource::epilogue_operands(const Problem& p, int after) {
   const auto main = static_cast<size_t>(p.num_main);
   for (size_t i = main; i < p.inputs.size(); ++i)
     operand(fmt::format("const {}* __restrict__", storage_type(p.inputs[i].dtype)), fmt::format("e{}", i - main + 1),
-            {false, static_cast<int>(i)});
+            {false, static_cast<int>(i) + after});
 }
 
 void KernelSource::walk(std::string_view type, std::string_view function, const std::vector<Axis>& axes,

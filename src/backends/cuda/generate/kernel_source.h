@@ -52,7 +52,7 @@ class KernelSource {
   // Member `name` of Operands, a pointer declared as `type`: "const f16* __restrict__".
   void operand(std::string_view type, std::string_view name, Pointer pointer);
   // The operands of the problem's epilogue, "e1" and on.
-  void epilogue_operands(const Problem& problem);
+  void epilogue_operands(const Problem& problem, int after = 0);
   // struct `Type` { int names...; } and Type `function`(c, index): the offset of each operand at element `index` of the
   // axes. s64 where int is too small.
   void walk(std::string_view type, std::string_view function, const std::vector<Axis>& axes,

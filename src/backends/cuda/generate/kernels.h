@@ -13,6 +13,7 @@ enum class Offered {
   kImages,      // channels-last too, where there are images
   kGiven,       // those of the problem
   kIntoImages,  // the first operand row-major, everything else channels-last
+  kOrPlanes,  // as kImages, and where that may be faster (makes_planes) with results row-major of what is channels-last
 };
 
 struct KernelEntry {
@@ -30,6 +31,9 @@ struct KernelEntry {
 
 // Whether one of the tiles for products of 16-bit floats is offered for it.
 bool has_half_tiles(const Problem& problem);
+
+// Whether its results are likely to leave the network, row-major, or cannot be stored by vectors otherwise.
+bool makes_planes(const Problem& problem);
 
 // In the order in which they are offered.
 std::span<const KernelEntry> kernel_table();

@@ -260,8 +260,10 @@ class GeneratedProvider final : public Provider, public ConcurrentProvider {
     };
     const bool into_images = entry->layouts == Offered::kIntoImages;
     if (!into_images) offer(Layout::kLinear, Layout::kLinear);
-    if ((entry->layouts != Offered::kImages && !into_images) || rank < 3 || any_few_bits(problem)) return;
+    const bool or_planes = entry->layouts == Offered::kOrPlanes;
+    if ((entry->layouts != Offered::kImages && !into_images && !or_planes) || rank < 3 || any_few_bits(problem)) return;
     offer(Layout::kChannelsLast, Layout::kChannelsLast);
+    if (or_planes && makes_planes(problem)) offer(Layout::kChannelsLast, Layout::kLinear);
     for (const auto& [from, to] : layouts_of_unmoved(problem)) offer(from, to);
   }
 

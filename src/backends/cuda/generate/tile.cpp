@@ -7,7 +7,8 @@
 namespace wootz::cuda {
 namespace {
 
-// An operand of the expression at the results of a thread: its strides over rows, and along the columns.
+// An operand of the expression at the results of a thread: its strides over rows, and along the columns. Of results by
+// planes, a row is a plane and its columns are the pixels.
 struct Operand {
   std::string name;
   DType type = DType::kF32;
@@ -34,7 +35,16 @@ bool by_vectors(const Problem& p, const Operands& o, int64_t columns, int64_t co
   return true;
 }
 
-Result<Operands> read_operands(const Problem& p, const BindArgs& args, int64_t columns) {
+// The axes of pixels as one, of which an operand has one stride.
+Result<int64_t> along_pixels(const Dims& y, const std::vector<int64_t>& strides) {
+  std::vector<Axis> axes;
+  for (size_t a = 2; a < y.size(); ++a) axes.push_back({y[a], {strides[a]}});
+  axes = merge_axes(std::move(axes));
+  if (axes.size() > 1) return unsupported("an operand that is no plane of pixels");
+  return axes.empty() ? 0 : axes[0].strides[0];
+}
+
+Result<Operands> read_operands(const Problem& p, const BindArgs& args, const TileProduct& b) {
   const bool conv = p.family() == Family::kConv, bias = p.num_main == 3;
   const Dims& y = args.outputs[0];
   const size_t column_axis = conv ? 1 : y.size() - 1;
@@ -49,18 +59,22 @@ Result<Operands> read_operands(const Problem& p, const BindArgs& args, int64_t c
     WOOTZ_ASSIGN_OR_RETURN(std::vector<int64_t> s,
                            strides_over(p.inputs[i].constant ? Layout::kLinear : p.inputs[i].layout, d, y));
     const size_t k = i - static_cast<size_t>(p.num_main) + 1;
-    o.all.push_back({k == 0 ? "b" : fmt::format("e{}", k), p.inputs[i].dtype, s[column_axis]});
+    int64_t along = s[column_axis];
+    if (b.planes) {
+      WOOTZ_ASSIGN_OR_RETURN(along, along_pixels(y, s));
+    }
+    o.all.push_back({k == 0 ? "b" : fmt::format("e{}", k), p.inputs[i].dtype, along});
     strides.push_back(std::move(s));
   }
-  for (const int a : memory_order(conv ? Layout::kChannelsLast : Layout::kLinear, y.rank())) {
-    if (static_cast<size_t>(a) == column_axis) continue;
+  for (const int a : memory_order(conv && !b.planes ? Layout::kChannelsLast : Layout::kLinear, y.rank())) {
+    if (b.planes ? a > 1 : static_cast<size_t>(a) == column_axis) continue;
     Axis axis{y[static_cast<size_t>(a)], {}};
     for (const auto& s : strides) axis.strides.push_back(s[static_cast<size_t>(a)]);
     o.axes.push_back(std::move(axis));
   }
   o.axes = merge_axes(std::move(o.axes));
   for (const int64_t count : {4, 8})
-    if (by_vectors(p, o, columns, count)) o.vector = count;
+    if (by_vectors(p, o, b.planes ? b.out_h * b.out_w : b.columns, count)) o.vector = count;
   return o;
 }
 
@@ -115,9 +129,13 @@ void add_product(const TileProduct& b, const Tile& tile, KernelSource* source) {
   source->fixed("kOutside", b.padded ? b.zero & 255 : 0);
   source->fixed_real("kScale", b.scaled ? 1 : b.scale);
   const int64_t step = tile.line / b.size * tile.shares * tile.cluster;
-  const std::pair<const char*, int64_t> sums[] = {{"rows", b.rows},         {"columns", b.columns},
-                                                  {"depth", b.depth()},     {"pitch", b.pitch()},
-                                                  {"channels", b.channels}, {"stages", (b.pitch() + step - 1) / step}};
+  const std::pair<const char*, int64_t> sums[] = {{"rows", b.rows},
+                                                  {"columns", b.columns},
+                                                  {"depth", b.depth()},
+                                                  {"pitch", b.pitch()},
+                                                  {"channels", b.channels},
+                                                  {"stages", (b.pitch() + step - 1) / step},
+                                                  {"pixels", b.out_h * b.out_w}};
   for (const auto& [name, value] : sums) source->number(name, value);
   source->number("per_channel", inverse_of(b.channels), "s64");
   source->number("per_tap", inverse_of(b.taps_w), "s64");
@@ -209,11 +227,20 @@ Status write_results(const Operands& operands, const PointwiseExpr& epilogue, si
                          reads, inputs, rules);
 }
 
-// The expression's, and the bias.
-void add_operands(const Problem& p, KernelSource* source) {
-  source->epilogue_operands(p);
+// The expression's, and the bias; `w`: the operand of the step behind which they are.
+void add_operands(const Problem& p, int w, KernelSource* source) {
+  source->epilogue_operands(p, w - 1);
   if (p.num_main == 3)
-    source->operand(fmt::format("const {}* __restrict__", storage_type(p.inputs[2].dtype)), "b", {false, 2});
+    source->operand(fmt::format("const {}* __restrict__", storage_type(p.inputs[2].dtype)), "b", {false, w + 1});
+}
+
+// gate_of()
+void add_gate(const TileProduct& b, KernelSource* source) {
+  const bool gated = b.gate >= 0;
+  source->fixed("kGated", gated);
+  if (gated) source->operand("const X* __restrict__", "gate", {false, b.gate});
+  source->code(
+      fmt::format("W_FN const X* gate_of(const Operands& p) {{ return {}; }}\n", gated ? "p.gate" : "nullptr"));
 }
 
 }  // namespace
@@ -229,18 +256,21 @@ int resident_blocks(const Tile& tile, const TileProduct& b, size_t operands) {
 }
 
 Status write_by_eight(const Problem& p, const BindArgs& args, int64_t columns, bool rounded, KernelSource* source) {
-  WOOTZ_ASSIGN_OR_RETURN(const Operands operands, read_operands(p, args, columns));
+  TileProduct b;
+  b.columns = columns;
+  WOOTZ_ASSIGN_OR_RETURN(const Operands operands, read_operands(p, args, b));
   if (operands.vector != 8) return unsupported("results that are not stored by eight");
   source->fixed("kVector", operands.vector);
-  add_operands(p, source);
+  add_operands(p, 1, source);
   return write_results(operands, p.epilogue, 0, rounded, source);
 }
 
 Status write_tile(const Problem& p, const BindArgs& args, const TileProduct& b, const Tile& whole,
                   const TileWriting& how, std::vector<Launch>* launches) {
-  WOOTZ_ASSIGN_OR_RETURN(const Operands operands, read_operands(p, args, b.columns));
+  if (b.planes && whole.cluster > 1) return unsupported("results by planes from the blocks of a cluster");
+  WOOTZ_ASSIGN_OR_RETURN(const Operands operands, read_operands(p, args, b));
   const bool halves = b.size == 2;
-  const bool direct = operands.vector == 8 && whole.direct();
+  const bool direct = operands.vector == 8 && whole.direct() && !b.planes;
   const int early = direct ? fetched_early(whole, operands) : 0;
   Walk walk;
   const bool walking = direct && !how.arguments && walks(b, whole, early, &walk);
@@ -257,15 +287,17 @@ Status write_tile(const Problem& p, const BindArgs& args, const TileProduct& b, 
   add_product(b, tile, &source);
   source.fixed("kVector", operands.vector);
   source.fixed("kDirect", direct);
+  source.fixed("kPlanes", b.planes);
   source.fixed("kEarly", early > 0);
   source.fixed("kWalk", walking);
   source.number("row_tiles", walk.row_tiles);
   source.number("walkers", walk.walkers);
   source.fixed("kExtras", static_cast<int64_t>(extras.size()));
   source.operand("Y* __restrict__", "y", {true, 0});
-  source.operand("const X* __restrict__", "x", {false, 0});
-  source.operand("const W* __restrict__", "w", {false, 1});
-  add_operands(p, &source);
+  source.operand("const X* __restrict__", "x", {false, b.x});
+  source.operand("const W* __restrict__", "w", {false, b.w});
+  add_operands(p, b.w, &source);
+  add_gate(b, &source);
   source.walk("Matrices", "matrices", b.matrices, {"x", "w"});
   WOOTZ_RETURN_IF_ERROR(write_results(operands, epilogue, extras.size(), how.rounded, &source));
   LaunchSize size;

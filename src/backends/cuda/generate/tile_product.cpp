@@ -16,7 +16,9 @@ Result<TileProduct> describe_convolution(const Problem& p, const BindArgs& args)
   const auto n = x.size() - 2;
   if (x.rank() < 3 || x.rank() > 4 || f.rank() != x.rank() || y.rank() != x.rank() || x[0] != y[0])
     return unsupported("{} by {}", x.to_string(), f.to_string());
-  if (p.inputs[0].layout != Layout::kChannelsLast || p.outputs[0].layout != Layout::kChannelsLast)
+  const Layout made = p.outputs[0].layout;
+  const bool planes = made == Layout::kLinear && !is_int8(p.inputs[0].dtype);
+  if (p.inputs[0].layout != Layout::kChannelsLast || (made != Layout::kChannelsLast && !planes))
     return unsupported("images of rows of pixels");
   if (p.as<ConvParams>().transposed || p.as<ConvParams>().groups != 1)
     return unsupported("a transposed or grouped convolution on tensor cores");
@@ -31,6 +33,7 @@ Result<TileProduct> describe_convolution(const Problem& p, const BindArgs& args)
     return invalid_argument("a bias of {} for {} channels", args.inputs[2].to_string(), y[1]);
   TileProduct b;
   b.size = static_cast<int64_t>(dtype_bytes(p.inputs[0].dtype, 1));
+  b.planes = planes;
   b.rows = y.volume() / std::max<int64_t>(1, y[1]);
   b.columns = y[1];
   b.channels = x[1];

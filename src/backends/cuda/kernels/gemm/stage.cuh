@@ -1,9 +1,10 @@
 // What a block of gemm/tile.cuh reads: a stage is kLine bytes of the sum's length, for each share of the sum, of each
-// row of x and each column of w. The problem: that of gemm/tile.cuh.
+// row of x and each column of w, and with kGated of the gate. The problem: that of gemm/tile.cuh.
 #pragma once
 #include "backends/cuda/kernels/gemm/mma.cuh"
 
-constexpr int kShareBytes = (kRows + kColumns) * kLine, kStageBytes = kShares * kShareBytes;
+constexpr int kGateAt = (kRows + kColumns) * kLine;  // where a share's part of the gate is, behind rows and columns
+constexpr int kShareBytes = kGateAt + (kGated ? kLine : 0), kStageBytes = kShares * kShareBytes;
 constexpr int kPieces = kLine / 16;                                // of a line, a thread each
 constexpr int kStep = kLine / sizeof(X), kPiece = 16 / sizeof(X);  // elements
 constexpr int kOfShare = kThreads / kShares;  // threads, which copy what they multiply and wait for nobody else
@@ -112,14 +113,46 @@ W_FN int place_in(int it) {
   return (it * kShares + t / kOfShare) * kStep + t % kPieces * kPiece;
 }
 
-// Rows of stage `it` to what the thread's share has of a stage.
-W_FN void load_rows(const X* x, const Constants& c, const Row (&rows)[kOwnRows], int it, u8* stage) {
+// Each half of a times that of b, as floats of 16 bits. Nothing multiplies bytes.
+template <class T>
+W_FN u32 w_times_halves(u32 a, u32 b) {
+  u32 d = 0;
+  if constexpr (sizeof(T) == 2)
+    for (int shift = 0; shift < 32; shift += 16) {
+      T x, y;
+      x.x = (u16)(a >> shift);
+      y.x = (u16)(b >> shift);
+      d |= (u32)Put<T>::to(w_get(x) * w_get(y)).x << shift;
+    }
+  return d;
+}
+#ifndef WOOTZ_ON_HOST
+template <>
+W_M u32 w_times_halves<f16>(u32 a, u32 b) {
+  u32 d;
+  asm("mul.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+  return d;
+}
+template <>
+W_M u32 w_times_halves<bf16>(u32 a, u32 b) {
+  u32 d;  // minus 0 is added, which leaves every product as it is
+  asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(0x80008000u));
+  return d;
+}
+#endif
+
+// Rows of stage `it` to what the thread's share has of a stage, and the gate.
+W_FN void load_rows(const X* x, const X* gate, const Constants& c, const Row (&rows)[kOwnRows], int it, u8* stage) {
   const int t = threadIdx.x, k = place_in(it);
   Tap tap{};
   if constexpr (kWindow) tap = tap_of(c, k);
 #pragma unroll
   for (int j = 0; j < kOwnRows; ++j)
     load_row(x, c, rows[j], tap, k, stage + piece_at(t % kOfShare / kPieces + j * kAtOnce, t % kPieces));
+  if constexpr (kGated) {
+    const bool in = kAllDepth || k < c.depth;
+    if (t % kOfShare < kPieces) w_copy16(stage + kGateAt + t % kPieces * 16, in ? gate + k : gate, in);
+  }
 }
 
 // The line of a stage that a column is on. With kDirect columns lie so, 32 at a time, that a thread's sums are of eight
