@@ -55,6 +55,8 @@ class LowerContext {
 
   // Whether a pointwise step that rounds a normalization's result to 8 bits became a result of that step.
   bool joins_norm(const Step& rounding);
+  // Whether one that rounds an attention's result, which no other step reads, became part of that step. `node`: it.
+  bool joins_attention(const Node& node, const Step& rounding);
 
   // Main inputs of a node: all, or those before its epilogue's operands.
   static int main_inputs(const Node& node);
@@ -68,6 +70,8 @@ class LowerContext {
   Result<TensorIndex> wide_weights(const Step& step);
   Result<TensorIndex> dequantized(TensorIndex tensor, double scale, double zero);
   std::optional<std::vector<double>> scalars_after_first(const Step& step) const;
+  std::optional<std::vector<double>> constants_of_rounding(const Step& rounding) const;
+  bool take_in(const Step& rounding, const std::vector<double>& constants, bool keeps, Step* step);
   static DType type_between(const Problem& problem);
   static void narrow_between(Step* main, Step* tail);
   TensorDesc describe(TensorIndex tensor) const;

@@ -366,6 +366,7 @@ Status attention_applies(const Problem& p) {
   const bool has_mask = p.as<AttentionParams>().has_mask;
   WOOTZ_RETURN_IF_ERROR(check_counts(p, has_mask ? 4 : 3, 1));
   WOOTZ_RETURN_IF_ERROR(check_linear(p, true));
+  if (dtype_bits(p.outputs[0].dtype) == 8) return unsupported("a rounded result, which is better a step of its own");
   const DType type = p.inputs[0].dtype;
   if (!is_row_type(type) || p.inputs[1].dtype != type || p.inputs[2].dtype != type)
     return unsupported("attention of {}, {} and {}", dtype_name(type), dtype_name(p.inputs[1].dtype),

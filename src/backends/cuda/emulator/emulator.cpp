@@ -133,6 +133,16 @@ template <class P, class RowOf> static inline void w_matrices(P* to, const unsig
   for (int j = 0; j < 4; ++j)
     __builtin_memcpy(&to->v[j], from + after + row(j * 8 + lane / 4) + lane % 4 * 4, 4);
 }
+template <class T> struct Put;
+template <class P, class RowOf> static inline void w_turned_matrices(P* to, const unsigned char* from, const RowOf& row) {
+  const int lane = (int)(threadIdx.x % 32);
+  for (int j = 0; j < 4; ++j)
+    for (int k = 0; k < 2; ++k)
+      __builtin_memcpy((char*)&to->v[j] + k * 2, from + row(j * 8 + lane % 4 * 2 + k) + lane / 4 * 2, 2);
+}
+template <class X> static inline unsigned w_halves(float first, float second) {
+  return (unsigned)Put<X>::to(first).x | (unsigned)Put<X>::to(second).x << 16;
+}
 template <int kOf, int kGroups> static inline void w_meet(int) { w_host->meet(); }
 static inline void w_begin() {}
 static inline void w_prefetch(const void*) {}

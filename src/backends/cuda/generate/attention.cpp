@@ -3,6 +3,7 @@
 #include "backends/cuda/generate/attention.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "backends/cuda/generate/expression.h"
 #include "backends/cuda/generate/families.h"
@@ -51,6 +52,16 @@ Result<AttentionShape> attention_shape(const Problem& p, const BindArgs& args) {
     if (m != DType::kBool && !is_float(m)) return unsupported("a mask of {}", dtype_name(m));
   }
   return a;
+}
+
+bool in_steps_of(const Heads& h, int64_t elements) {
+  const int64_t all[] = {h.offset, h.batch, h.head, h.row};
+  return h.column == 1 && std::all_of(std::begin(all), std::end(all), [&](int64_t s) { return s % elements == 0; });
+}
+
+Status check_rounded(const AttentionShape& a) {
+  constexpr int64_t kMostKeys = 512;
+  return a.keys <= kMostKeys ? Status() : unsupported("a rounded result of an attention over {} keys", a.keys);
 }
 
 namespace {
@@ -134,6 +145,7 @@ Result<KernelSource> attention_source(std::string_view file, const Problem& p, c
 Status generate_attention(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   WOOTZ_ASSIGN_OR_RETURN(const AttentionShape a, attention_shape(p, args));
   if (a.keys > kMostKeys) return unsupported("attention over {} keys; the limit is {}", a.keys, kMostKeys);
+  if (dtype_bits(p.outputs[0].dtype) == 8) return unsupported("a rounded result, which is better a step of its own");
   if (a.whole.volume() == 0) return Status();
   if (a.size > 2048) return unsupported("heads of {}", a.size);
   const int64_t blocks = a.batch * a.heads * a.rows;

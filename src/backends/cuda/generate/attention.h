@@ -14,6 +14,13 @@ struct AttentionShape {
 // Errors: types, layouts or extents that do not go together, or that generated kernels do not take.
 Result<AttentionShape> attention_shape(const Problem& problem, const BindArgs& args);
 
+// Whether elements of a row are neighbours, and rows begin at multiples of `elements`.
+bool in_steps_of(const Heads& heads, int64_t elements);
+
+// Whether a result of 8 bits may be made in the attention's own step: over many keys, a library's attention saves more
+// than a step of rounding costs.
+Status check_rounded(const AttentionShape& shape);
+
 // What attention/head.cuh asks for.
 Result<KernelSource> attention_source(std::string_view file, const Problem& problem, const BindArgs& args,
                                       const AttentionShape& shape);

@@ -1,7 +1,6 @@
 // Family attention on tensor cores, over few keys: 16 query rows of a head by a block, whose warps divide the keys.
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 #include "backend/operand_dims.h"
 #include "backends/cuda/generate/attention.h"
@@ -19,11 +18,6 @@ int64_t warps_of(const AttentionShape& a) {
   return std::clamp<int64_t>((a.keys + kKeys - 1) / kKeys, 1, std::max(a.size, a.v_size) > 64 ? 4 : 8);
 }
 
-bool in_steps_of(const Heads& h, int64_t elements) {
-  const int64_t all[] = {h.offset, h.batch, h.head, h.row};
-  return h.column == 1 && std::all_of(std::begin(all), std::end(all), [&](int64_t s) { return s % elements == 0; });
-}
-
 Result<AttentionShape> shape_for_mma(const Problem& p, const BindArgs& args) {
   WOOTZ_ASSIGN_OR_RETURN(AttentionShape a, attention_shape(p, args));
   if (p.inputs[0].dtype == DType::kF32) return unsupported("attention of f32 on tensor cores");
@@ -31,6 +25,7 @@ Result<AttentionShape> shape_for_mma(const Problem& p, const BindArgs& args) {
     if (size < 32 || size > 128 || size % 32 != 0) return unsupported("heads of {} on tensor cores", size);
   if (!in_steps_of(a.q, 8) || !in_steps_of(a.k, 8) || !in_steps_of(a.v, 4) || !in_steps_of(a.y, 4))
     return unsupported("rows of heads that are not in steps of 16 bytes");
+  if (dtype_bits(p.outputs[0].dtype) == 8) WOOTZ_RETURN_IF_ERROR(check_rounded(a));
   return a;
 }
 

@@ -5,7 +5,7 @@
 
 #include "backends/cuda/generate/expression.h"
 #include "backends/cuda/generate/families.h"
-#include "backends/cuda/generate/kernel_source.h"
+#include "backends/cuda/generate/row_packs.h"
 
 namespace wootz::cuda {
 namespace {
@@ -137,25 +137,6 @@ Status add_sum(const Problem& p, const Plan& plan, KernelSource* source) {
   return Status();
 }
 
-// Parameters, parameters() and scaled().
-void add_parameters(const Problem& p, const EmbeddingOperands& o, KernelSource* source) {
-  std::string members, reads, value = "f";
-  const auto add = [&](int input, const char* name, const char* operation) {
-    if (input < 0) return;
-    const std::string type = storage_type(p.inputs[static_cast<size_t>(input)].dtype);
-    source->operand(fmt::format("const {}* __restrict__", type), name, {false, input});
-    members += fmt::format("  Pack<{}, kVector> {};\n", type, name);
-    reads += fmt::format("  of.{0} = *(const Pack<{1}, kVector>*)(p.{0} + (s64)pack * kVector);\n", name, type);
-    value = fmt::format("{} {} (A)w_get(of.{}.v[k])", value, operation, name);
-  };
-  add(o.scale, "scale", "*");
-  add(o.bias, "bias", "+");
-  source->code(fmt::format("struct Parameters {{\n{}}};\n", members));
-  source->code(fmt::format(
-      "W_FN Parameters parameters(const Operands& p, int pack) {{\n  Parameters of{{}};\n{}  return of;\n}}\n", reads));
-  source->code(fmt::format("W_FN A scaled(const Parameters& of, int k, A f) {{\n  return {};\n}}\n", value));
-}
-
 Status add_results(const Problem& p, const Plan& plan, KernelSource* source) {
   source->epilogue_operands(p);
   const auto first = static_cast<size_t>(plan.operands.added);
@@ -186,6 +167,7 @@ Status generate_embedding(const Problem& p, const BindArgs& args, std::vector<La
   source.fixed("kVector", plan.vector);
   source.fixed("kTables", plan.operands.tables);
   source.fixed("kCentered", p.as<EmbeddingParams>().centered);
+  source.fixed("kToLength", 0);
   source.fixed_real("kEpsilon", p.as<EmbeddingParams>().epsilon);
   source.number("count", plan.rows);
   source.number("length", plan.length);
@@ -199,7 +181,7 @@ Status generate_embedding(const Problem& p, const BindArgs& args, std::vector<La
   }
   source.walk("At", "at", plan.axes, plan.names);
   WOOTZ_RETURN_IF_ERROR(add_sum(p, plan, &source));
-  add_parameters(p, plan.operands, &source);
+  add_row_parameters(p, plan.operands.scale, plan.operands.bias, &source);
   WOOTZ_RETURN_IF_ERROR(add_results(p, plan, &source));
   return source.finish(plan.rows_of_block() * plan.threads, blocks_for(plan.rows, plan.rows_of_block()), launches);
 }

@@ -95,6 +95,13 @@ bool narrow_float(DType type) { return is_float(type) && dtype_bits(type) <= 16;
 bool is_small(DType type) { return is_float(type) && dtype_bits(type) <= 8; }
 const char* small_type(DType type) { return type == DType::kF4E2M1 ? "f4e2m1" : storage_type(type); }
 
+// Whether it gives a float of 8 bits that is kept as it is stored, too: a result needs no more, and to take it apart
+// and put it together again are two conversions.
+bool stays_stored(const PwInstr& in) {
+  const bool rounds = in.op == PwOp::kQuantize || in.op == PwOp::kCastSaturate;
+  return rounds && is_small(in.type) && in.type != DType::kF4E2M1 && in.type != DType::kF8E8M0;
+}
+
 // What the register of 8 bits says of an integer of fewer. Empty: its value may be outside of the type.
 std::string in_few_bits(const PwInstr& in, const std::string& value) {
   const int bits = dtype_bits(in.type);
@@ -156,11 +163,30 @@ std::string cast(const Operation& o) {
                           : fmt::format("w_cast<{}>({})", o.type, a);
 }
 
+// What is rounded to 8 bits or fewer: where it is a quotient by an ordinary constant, and 0 perhaps, without a
+// division.
+std::string rounded_operand(const Operation& o) {
+  const PwInstr* of = &o.expr.code[o.in.a];
+  const bool plus = of->op == PwOp::kAdd && of->type == DType::kF32 && o.is_zero(of->b);
+  if (plus) of = &o.expr.code[of->a];
+  if (o.in.type == DType::kF8E8M0 || of->op != PwOp::kDiv || of->type != DType::kF32) return o.operand(0);
+  const PwInstr& by = o.expr.code[of->b];
+  if (by.op != PwOp::kConst || !has_even_inverse(by.imm0)) return o.operand(0);
+  const auto b = static_cast<float>(by.imm0);
+  float inverse = 1 / b;
+  if (std::fma(-b, inverse, 1.0F) < 0) inverse = std::nextafter(inverse, 0.0F);
+  const float lacks = std::fma(-b, inverse, 1.0F) * inverse;
+  return fmt::format("w_quotient_by<{}>({}, (float){}, (float){})", plus, o.values[of->a], number(inverse),
+                     number(lacks));
+}
+
 std::string cast_saturated(const Operation& o) {
   const DType to = o.in.type;
   const std::string a = o.operand(0);
   if (!is_float(to)) return fmt::format("w_sat<{}>({})", o.type, a);
-  if (is_small(to)) return fmt::format("w_small<{}>((float){}, true).value()", small_type(to), a);
+  if (is_small(to))
+    return fmt::format("w_small<{}>((float)({}), true){}", small_type(to), rounded_operand(o),
+                       stays_stored(o.in) ? "" : ".value()");
   if (to == DType::kF16) return fmt::format("w_round_to<f16>(w_clip<float>((float){}, -65504.0f, 65504.0f))", a);
   if (to == DType::kBF16)
     return fmt::format("w_round_to<bf16>(w_clip<float>((float){0}, -{1:.9g}f, {1:.9g}f))", a, 0x1.fep127);
@@ -175,10 +201,11 @@ Result<std::string> quantized(const Operation& o) {
     return unsupported("quantize of {} to {}", dtype_name(o.from()), dtype_name(to));
   const std::string a = o.operand(0), b = o.operand(1), c = o.operand(2);
   const PwInstr& zero = o.expr.code[o.in.c];
-  if (is_small(to) && zero.op == PwOp::kConst && zero.imm0 == 0)  // of -0 makes 0, as with the addition below
-    return fmt::format("w_small<{}>({} / {} + 0.0f, true).value()", small_type(to), a, b);
+  std::string value = fmt::format("(float)((double)({} / {}) + (double){})", a, b, c);
+  if (zero.op == PwOp::kConst && zero.imm0 == 0)  // of -0 makes 0, as with the addition above
+    value = fmt::format("{} / {} + 0.0f", a, b);
   if (is_small(to))
-    return fmt::format("w_small<{}>((float)((double)({} / {}) + (double){}), true).value()", small_type(to), a, b, c);
+    return fmt::format("w_small<{}>({}, true){}", small_type(to), value, stays_stored(o.in) ? "" : ".value()");
   if (const PwInstr& of = o.expr.code[o.in.a];
       o.by_ordinary() && dtype_bits(to) == 8 && of.op == PwOp::kRelu && of.type == DType::kF32 && o.is_zero(o.in.c))
     return fmt::format("w_quantize_positive_by<{}>({}, {})", o.type, o.values[of.a], b);
@@ -239,6 +266,14 @@ bool is_ordinary_scale(double scale) {
   return scale >= 0x1p-60 && scale <= 0x1p60 && std::frexp(static_cast<float>(scale), &exponent) != kLargestSignificand;
 }
 
+// All 2^23 significands were compared, at the floats next to each half.
+bool has_even_inverse(double scale) {
+  int exponent = 0;
+  const double significand = 2 * std::frexp(static_cast<float>(scale), &exponent);
+  return scale >= 0x1p-60 && scale <= 0x1p60 && significand != 0x1.bffffap0 && significand != 0x1.bffffcp0 &&
+         significand != 0x1.fffffep0;
+}
+
 Result<ExpressionText> expression_text(const PointwiseExpr& expr, const std::vector<std::string>& inputs,
                                        const ExpressionRules& rules) {
   ExpressionText text;
@@ -255,9 +290,14 @@ Result<ExpressionText> expression_text(const PointwiseExpr& expr, const std::vec
       if (value.empty()) return unsupported("operation {} on {}", pw_op_name(in.op), dtype_name(in.type));
     }
     values.push_back(fmt::format("t{}", values.size()));
+    if (stays_stored(in)) {
+      text.lines += fmt::format("  const {} {}_stored = {};\n", storage_type(in.type), values.back(), value);
+      value = values.back() + "_stored.value()";
+    }
     text.lines += fmt::format("  const {} {} = {};\n", type, values.back(), value);
   }
-  for (const uint16_t out : expr.outputs) text.results.push_back(values[out]);
+  for (const uint16_t out : expr.outputs)
+    text.results.push_back(values[out] + (stays_stored(expr.code[out]) ? "_stored" : ""));
   return text;
 }
 

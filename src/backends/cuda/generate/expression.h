@@ -16,6 +16,10 @@ enum class Products { kFused, kRounded };
 // float below each power of two, by which a quotient next to a half is rounded the other way.
 bool is_ordinary_scale(double scale);
 
+// Whether w_quotient_by() takes it: all but three significands, by which a quotient next to a half comes out on the
+// other side.
+bool has_even_inverse(double scale);
+
 // `ordinary`: so many operands, the last, are constants, of which is_ordinary_scale() says yes where they are scales.
 // `as_floats`: of operands of bytes, what they are as floats, where that is less work than to convert the byte.
 struct ExpressionRules {
@@ -26,7 +30,7 @@ struct ExpressionRules {
 
 struct ExpressionText {
   std::string lines;                 // a constant for each value: t0, t1, ...
-  std::vector<std::string> results;  // in their register types
+  std::vector<std::string> results;  // in their register types, or, of 8-bit floats, as they are stored: Put takes both
 };
 // `inputs[k]`: source of operand k in its register type. Of an empty expression, the first is the result. Errors: a
 // type or operation that has no form here.

@@ -51,6 +51,8 @@ Status generate_softmax(const Problem& problem, const BindArgs& args, std::vecto
   return generate_softmax(problem, args, kFile.text, kRows, launches);
 }
 Status generate_norm(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+// The same of rows whose elements are neighbours, a pack of them at once.
+Status generate_norm_packs(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 // Depthwise convolution: `results` neighbours along a row by each thread.
 Status generate_depthwise(const Problem& problem, const BindArgs& args, int results, std::vector<Launch>* launches);
 template <int kResults>
@@ -102,6 +104,8 @@ Status generate_scatter(const Problem& problem, const BindArgs& args, std::vecto
 Status generate_resize(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_attention(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_attention_tiles(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_attention_staged(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+double estimate_attention_staged(const Problem& problem);
 Status generate_attention_mma(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 double estimate_attention_mma(const Problem& problem);
 // By a cluster of so many blocks for each image.

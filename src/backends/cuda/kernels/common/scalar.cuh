@@ -240,8 +240,16 @@ W_FN To w_quantize_by(float a, float b, float c) {
   return (To)(w_f2bits(quotient + kIntegersFrom) + (u32)(int)c);
 }
 
-// The same of relu(a), to the zero point 0: as a fraction of one more than the largest, which an instruction cuts off
-// below 0, as it does what is no number.
+// a / b, + 0 with PLUS: by 1 / b as a float that is not above it, and what that lacks. On the same side of each half up
+// to 15.5, times any power of two, as a / b itself, for a b that has_even_inverse().
+template <bool PLUS>
+W_FN float w_quotient_by(float a, float inverse, float lacks) {
+  if (lacks == 0) return PLUS ? fmaf(a, inverse, 0.0f) : w_times(a, inverse);  // an infinity stays one
+  return fmaf(a, inverse, PLUS ? fmaf(a, lacks, 0.0f) : w_times(a, lacks));
+}
+
+// As w_quantize_by(), of relu(a) to the zero point 0: as a fraction of one more than the largest, which an instruction
+// cuts off below 0, as it does what is no number.
 template <class To>
 W_FN To w_quantize_positive_by(float a, float b) {
   constexpr float kParts = (float)Lim<To>::hi + 1.0f;

@@ -28,16 +28,16 @@ W_FN float w_float8_value(u8 x) {
 }
 #endif
 
-// Floats of 8 and 4 bits, bit for bit as base/half.h has them. KIND: what lies above the largest value is a NaN (0) or
-// an infinity (1), the only NaN is where -0 would be (2), or there is none (3).
+// Floats of 8 and 4 bits, bit for bit as base/half.h has them, but for the sign of what is no number. KIND: what lies
+// above the largest value is a NaN (0) or an infinity (1), the only NaN is where -0 would be (2), or there is none (3).
 template <int E, int M, int B, int MAX, int KIND>
 struct Small {
   u8 x;
   static W_M u8 code(float v, bool saturate) {
     const int total = E + M;
 #ifdef W_CONVERTS_FLOAT8
-    if constexpr (E + B == 11 || E + B == 20)  // E4M3, E5M2; its NaN has no sign
-      if (saturate) return v == v ? w_float8<E>(v) : (u8)(w_f2bits(v) >> 31 << total | ((1 << total) - 1));
+    if constexpr (E + B == 11 || E + B == 20)  // E4M3, E5M2
+      if (saturate) return w_float8<E>(v);
 #endif
     const u32 bits = w_f2bits(v), sign = bits >> 31 << total, size = bits & 0x7fffffffu;
     if (v != v) return (u8)(KIND == 3 ? 1 << total : KIND == 2 ? 0x80 : sign | ((1 << total) - 1));
@@ -116,6 +116,7 @@ struct Put<Small<E, M, B, MAX, K>> {
   static W_M Small<E, M, B, MAX, K> to(float v) {
     return w_small<Small<E, M, B, MAX, K>>(v, K != 1 || fabsf(v) != W_INF);
   }
+  static W_M Small<E, M, B, MAX, K> to(Small<E, M, B, MAX, K> v) { return v; }
 };
 
 template <>

@@ -41,6 +41,32 @@ W_FN void w_matrices(Pack<u32, 4>* to, const u8* from, int after, const RowOf& r
                : "r"(own + (u32)after));
 }
 
+// The same of elements of 16 bits, each matrix turned: a thread gets element lane / 4 of rows lane % 4 * 2 and one
+// more.
+template <class RowOf>
+W_FN void w_turned_matrices(Pack<u32, 4>* to, const u8* from, const RowOf& row) {
+  const u32 own = (u32)__cvta_generic_to_shared(from) + (u32)row(threadIdx.x % 32);
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(to->v[0]), "=r"(to->v[1]), "=r"(to->v[2]), "=r"(to->v[3])
+               : "r"(own));
+}
+
+// Two floats as neighbours of 16 bits.
+template <class X>
+W_FN u32 w_halves(float first, float second);
+template <>
+W_M u32 w_halves<f16>(float first, float second) {
+  u32 d;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(d) : "f"(second), "f"(first));
+  return d;
+}
+template <>
+W_M u32 w_halves<bf16>(float first, float second) {
+  u32 d;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(d) : "f"(second), "f"(first));
+  return d;
+}
+
 // 16 bytes to shared memory, on their way until w_wait(); zeros unless `in`.
 W_FN void w_copy16(void* to, const void* from, bool in) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from),
