@@ -115,8 +115,25 @@ Result<WindowAxis> window_axis(const Problem& p, int axis) {
   return w;
 }
 
+bool concatenates_channels(const Problem& p) {
+  const auto* move = p.as_if<MoveParams>();
+  return move != nullptr && move->kind == MoveKind::kConcat && move->axis == 1 && p.epilogue.empty();
+}
+
 Result<Dims> chain_middle(const Problem& first, std::span<const Dims> inputs) {
   Dims y;
+  if (concatenates_channels(first) && !inputs.empty() && inputs[0].rank() > 2) {
+    y = inputs[0];
+    y[1] = 0;
+    for (const Dims& d : inputs) {
+      for (size_t a = 0; a < y.size(); ++a)
+        if (d.size() != y.size() || d[a] < 0 || d[a] >= kMost || (a != 1 && d[a] != y[a]))
+          return invalid_argument("chain: {} beside {}", d.to_string(), inputs[0].to_string());
+      y[1] += d[1];
+    }
+    WOOTZ_RETURN_IF_ERROR(checked_volume(y.span()).status());
+    return y;
+  }
   if (first.family() == Family::kPointwise && !inputs.empty()) {
     y = inputs[0];
     for (const Dims& d : inputs.subspan(1)) {

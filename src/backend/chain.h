@@ -28,7 +28,11 @@ struct WindowAxis {
 // that do not fit the rank.
 Result<WindowAxis> window_axis(const Problem& problem, int axis);
 
-// Extents of the result of `first`, a convolution or pointwise, over operands of these extents (more may follow).
+// Whether it puts images together, one's channels after the other's.
+bool concatenates_channels(const Problem& problem);
+
+// Extents of the result of `first`, a convolution, pointwise or a concatenation of channels, over operands of these
+// extents (more may follow, but of a concatenation).
 Result<Dims> chain_middle(const Problem& first, std::span<const Dims> inputs);
 
 }  // namespace wootz

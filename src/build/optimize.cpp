@@ -76,11 +76,9 @@ Status run_passes(BuildSession& session, PipelinePart part,
 
 void leave_out_passes_for(const Capabilities& can, PipelineOptions* pipeline) {
   constexpr std::pair<const char*, bool Capabilities::*> kNeeds[] = {
-      {"fuse_chains", &Capabilities::chains},
-      {"fuse_squeeze_excite", &Capabilities::squeeze_excite},
-      {"fuse_concat", &Capabilities::fused_moves},
-      {"fuse_embedding", &Capabilities::fused_moves},
-      {"fuse_quantized_stem", &Capabilities::quantized_stems}};
+      {"fuse_chains", &Capabilities::chains},         {"fuse_squeeze_excite", &Capabilities::squeeze_excite},
+      {"fuse_concat", &Capabilities::fused_moves},    {"fuse_concat_reads", &Capabilities::fused_moves},
+      {"fuse_embedding", &Capabilities::fused_moves}, {"fuse_quantized_stem", &Capabilities::quantized_stems}};
   for (const auto& [pass, needed] : kNeeds)
     if (!(can.*needed)) pipeline->disabled.insert(pass);
 }

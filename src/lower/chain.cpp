@@ -70,6 +70,19 @@ std::optional<Step> joined(std::span<const Step> steps) {
   return step;
 }
 
+// A concatenation that an earlier step has made already, for another reader of it, is not made again.
+void share_concat(LowerContext& ctx, const Node& reader, std::span<const Step> made, StepIndex first) {
+  if (made.size() != 2 || !made[0].problem.is(Family::kMove) || made[1].inputs[0] != made[0].outputs[0]) return;
+  const std::string key = made[0].problem.key();
+  for (StepIndex s = StepIndex(0); s != first; s = s.next()) {
+    const Step& step = ctx.program().steps[s];
+    if (step.inputs != made[0].inputs || !step.problem.is(Family::kMove) || step.problem.key() != key) continue;
+    Step alone = made[1];
+    alone.inputs[0] = step.outputs[0];
+    return ctx.replace_last(2, reader, std::move(alone));
+  }
+}
+
 }  // namespace
 
 Result<bool> lower_chain(LowerContext& ctx, const Node& node) {
@@ -88,7 +101,10 @@ Result<bool> lower_chain(LowerContext& ctx, const Node& node) {
   if (!step) return true;
   step->name = node.name();
   step->provenance = node.provenance();
-  if (ctx.offered(*step)) ctx.replace_last(made.size(), node, std::move(*step));
+  if (ctx.offered(*step))
+    ctx.replace_last(made.size(), node, std::move(*step));
+  else
+    share_concat(ctx, *inside.back(), made, before);
   return true;
 }
 

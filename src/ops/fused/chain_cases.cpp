@@ -124,6 +124,11 @@ void chain_cases(CaseList& list) {
                list.random(type, {24})},
               {false, false, true, true}, 2, {"Pointwise", {{"expr", product(type)}}},
               {"Conv", {{"epilogue", relu(type)}, {"main_inputs", int64_t{3}}}});
+  add_chain(list, "fused/chain_concat_conv_f16",
+            {list.random(DType::kF16, {2, 16, 9, 5}), list.random(DType::kF16, {2, 72, 9, 5}),
+             list.random(DType::kF16, {24, 88, 1, 1}), list.random(DType::kF16, {24})},
+            {false, false, true, true}, 2, {"Concat", {{"axis", int64_t{1}}}},
+            {"Conv", {{"epilogue", relu(DType::kF16)}, {"main_inputs", int64_t{3}}}});
   const AttrMap mean{{"kind", std::string("avg")}, {"global", int64_t{1}}};
   add_gate(list, "fused/chain_squeeze_excite",
            {f32({2, 24, 5, 7}), f32({6, 24, 1, 1}), f32({6}), f32({24, 6, 1, 1}), f32({24})}, mean,

@@ -168,20 +168,24 @@ std::optional<Place> broadcast(const Dims& dims, const Dims& whole, const Place&
   return place;
 }
 
-// What a convolution reads is made by an expression, element for element.
-std::optional<ChainParts> expression_and_convolution(const Problem& p) {
+// What a convolution reads is made by an expression, element for element, or by a concatenation of channels.
+std::optional<ChainParts> made_for_convolution(const Problem& p) {
   Result<ChainParts> parts = chain_parts(p);
-  if (!parts.ok() || !parts->first.is(Family::kPointwise) || !parts->second.is(Family::kConv)) return std::nullopt;
+  if (!parts.ok() || !parts->second.is(Family::kConv)) return std::nullopt;
+  if (!parts->first.is(Family::kPointwise) && !concatenates_channels(parts->first)) return std::nullopt;
   return std::move(parts).value();
 }
 
 std::optional<Cut> cut_chain(const Problem& p, bool at_end, int64_t most) {
-  const std::optional<ChainParts> parts = expression_and_convolution(p);
+  const std::optional<ChainParts> parts = made_for_convolution(p);
   std::optional<Cut> cut = parts ? cut_conv(parts->second, at_end, most) : std::nullopt;
   if (!cut) return std::nullopt;
   std::vector<Place> inputs;
   for (const TensorDesc& t : parts->first.inputs) {
-    const std::optional<Place> place = broadcast(t.dims, parts->second.inputs[0].dims, cut->inputs[0]);
+    Dims whole = parts->second.inputs[0].dims;
+    Place image = cut->inputs[0];
+    if (parts->first.is(Family::kMove)) whole[1] = image.extents[1] = t.dims[1];
+    const std::optional<Place> place = broadcast(t.dims, whole, image);
     if (!place) return std::nullopt;
     inputs.push_back(*place);
   }
@@ -205,7 +209,7 @@ double work_of_conv(const Problem& p, int64_t most) {
 }
 
 double work_of_chain(const Problem& p, int64_t most) {
-  const std::optional<ChainParts> parts = expression_and_convolution(p);
+  const std::optional<ChainParts> parts = made_for_convolution(p);
   return parts ? work_of_conv(parts->second, most) : 0;
 }
 

@@ -149,6 +149,38 @@ TEST(Windows, AreWhatAConvolutionOfAnExpressionMakesThere) {
   expect_parts(windows, whole);
 }
 
+// Of a concatenation of channels: each part is.
+TEST(Windows, AreWhatAConvolutionOfAConcatenationMakesThere) {
+  const Conv c{{1, 1}, {1, 1}, {0, 0, 0, 0}, 1};
+  const Dims a{1, 2, 40, 17}, b{1, 3, 40, 17}, x{1, 5, 40, 17}, w{4, 5, 1, 1}, y{1, 4, 40, 17};
+  Problem first, second;
+  first.params = MoveParams{.kind = MoveKind::kConcat, .axis = 1};
+  first.num_main = 2;
+  first.inputs = {described(a, false), described(b, false)};
+  first.outputs = {described(x, false)};
+  second.params = ConvParams{.strides = {1, 1}, .dilations = {1, 1}, .pads = {0, 0, 0, 0}};
+  second.num_main = 2;
+  second.inputs = {described(x, false), described(w, true), described(Dims{1}, false)};
+  second.outputs = {described(y, false)};
+  const Problem p = make_chain(first, second);
+  std::vector<HostTensor> full;
+  for (const TensorDesc& t : p.inputs) full.push_back(random_tensor(t.dtype, t.dims, test_seed()).value());
+  const auto made = [&](const std::vector<HostTensor>& in) {
+    const Dims& part = in[0].dims();
+    HostTensor joined = HostTensor::allocate(DType::kF32, {1, 5, part[2], part[3]}).value();
+    for (int64_t i = 0; i < joined.volume(); ++i)
+      joined.set_f64(i, i < in[0].volume() ? in[0].get_f64(i) : in[1].get_f64(i - in[0].volume()));
+    return convolve(c, {joined, in[2], in[3]});
+  };
+  const auto reference = [&](StepIndex, const std::vector<HostTensor>& in) -> Result<std::vector<HostTensor>> {
+    EXPECT_LT(in[0].volume(), full[0].volume());
+    return std::vector<HostTensor>{made(in)};
+  };
+  const std::vector<CheckWindow> windows = windows_of(p, 0_step, full, reference, 1e3);
+  ASSERT_EQ(windows.size(), 2u);
+  expect_parts(windows, made(full));
+}
+
 // y = a b + c, of matrices of a batch that the second may share.
 HostTensor multiply(bool trans_a, const std::vector<HostTensor>& in) {
   const Dims &a = in[0].dims(), &b = in[1].dims();

@@ -344,6 +344,7 @@ Result<ChainPlan> ChainPlan::parse(const std::string& config) {
 
 Result<std::unique_ptr<Kernel>> make_chain_kernel(const Problem& problem, const ChainPlan& plan, const Limits& limits) {
   WOOTZ_ASSIGN_OR_RETURN(ChainParts parts, chain_parts(problem));
+  if (parts.first.is(Family::kMove)) return unsupported("chain: a concatenation");
   if (parts.first.inputs.size() > kMostOperands || parts.second.inputs.size() > kMostOperands)
     return unsupported("chain: more than {} operands", kMostOperands);
   for (const Problem* p : {&parts.first, &parts.second})

@@ -95,6 +95,10 @@ class ChainProvider final : public Provider {
       refusals->push_back({"chain", parts.status().message()});
       return;
     }
+    if (parts->first.is(Family::kMove)) {
+      refusals->push_back({"chain", "a concatenation is a step of its own"});
+      return;
+    }
     const std::vector<Candidate> first = offers_for(parts->first, limits, refusals);
     const std::vector<Candidate> second = offers_for(parts->second, limits, refusals);
     double whole_us = 0;

@@ -1,9 +1,15 @@
-// What goes on in the step of a gather or concatenation.
+// What goes on in the step of a gather or concatenation, and in that of a convolution which reads one.
 #include <gtest/gtest.h>
 
 #include <functional>
 
+#include "backend/chain.h"
 #include "backends/cuda/generate/families.h"
+#include "backends/cuda/providers.h"
+#include "ir/text.h"
+#include "lower/lower.h"
+#include "ops/infer.h"
+#include "ops/registry.h"
 
 namespace wootz::cuda {
 namespace {
@@ -116,6 +122,96 @@ TEST(ConcatWithExpression, RefusesOperandsThatDoNotGoTogether) {
   EXPECT_TRUE(refused([](Problem* p) { p->num_main = 0; }));
   EXPECT_TRUE(refused([](Problem* p) { p->num_main = 3; }));
   EXPECT_TRUE(refused([](Problem* p) { p->inputs.pop_back(); }));
+}
+
+// A convolution by pixels of what `first` makes, channels last.
+Problem convolution_of(const Problem& first) {
+  const Dims& x = first.outputs[0].dims;
+  Problem p;
+  p.params = ConvParams{.strides = {1, 1}, .dilations = {1, 1}, .pads = {0, 0, 0, 0}};
+  p.inputs = first.outputs;
+  add(&p.inputs, DType::kF16, {40, x[1], 1, 1});
+  p.inputs[1].constant = true;
+  add(&p.outputs, DType::kF16, {x[0], 40, x[2], x[3]}, Layout::kChannelsLast);
+  p.num_main = 2;
+  return make_chain(first, p);
+}
+
+Problem gate_of(int64_t channels) {
+  Problem p;
+  p.set_family(Family::kPointwise);
+  add(&p.inputs, DType::kF16, {1, channels, 1, 1}, Layout::kChannelsLast);
+  add(&p.inputs, DType::kF16, {1, channels, 9, 9}, Layout::kChannelsLast);
+  add(&p.outputs, DType::kF16, {1, channels, 9, 9}, Layout::kChannelsLast);
+  p.epilogue.num_inputs = 2;
+  const uint16_t gate = p.epilogue.input(0, DType::kF16);
+  p.epilogue.outputs = {p.epilogue.push(PwOp::kMul, DType::kF16, gate, p.epilogue.input(1, DType::kF16))};
+  return convolution_of(p);
+}
+
+Problem joined(const std::vector<int64_t>& channels) {
+  Problem p = concat_of(channels);
+  p.inputs.pop_back();
+  p.epilogue = {};
+  return convolution_of(p);
+}
+
+// A plan may say anything.
+TEST(TileReads, RefusesOperandsThatDoNotGoTogether) {
+  const auto no_gate = [](const std::function<void(Problem*)>& spoil) { return is_refused(gate_of(64), spoil); };
+  EXPECT_TRUE(no_gate(sized(0, {1, 64, 9, 1})));
+  EXPECT_TRUE(no_gate(sized(0, {1, 63, 1, 1})));
+  EXPECT_TRUE(no_gate(sized(2, {40, 72, 1, 1})));
+  EXPECT_TRUE(no_gate([](Problem* p) { p->inputs[0].dtype = DType::kF32; }));
+  EXPECT_TRUE(no_gate([](Problem* p) { p->inputs[0].constant = true; }));
+  EXPECT_TRUE(no_gate([](Problem* p) { p->as<ChainParams>().first_epilogue.code.back().op = PwOp::kAdd; }));
+  EXPECT_TRUE(no_gate([](Problem* p) { p->as<ChainParams>().first_epilogue.outputs[0] = 0; }));
+  EXPECT_TRUE(no_gate([](Problem* p) { *p = gate_of(60); }));
+  const auto apart = [](const std::function<void(Problem*)>& spoil) { return is_refused(joined({64, 32}), spoil); };
+  EXPECT_TRUE(apart(sized(0, {1, 56, 28, 28})));
+  EXPECT_TRUE(apart(sized(1, {1, 32, 28, 27})));
+  EXPECT_TRUE(apart(sized(1, {32, 28, 28})));
+  EXPECT_TRUE(apart([](Problem* p) { p->inputs[1].dtype = DType::kF32; }));
+  EXPECT_TRUE(apart([](Problem* p) { p->inputs[1].layout = Layout::kLinear; }));
+  EXPECT_TRUE(apart([](Problem* p) { p->as<ChainParams>().first_main = 1; }));
+  EXPECT_TRUE(apart([](Problem* p) { *p = joined({60, 36}); }));
+}
+
+// Convolutions that are for libraries read one concatenation, which is made once.
+TEST(TileReads, AConcatenationIsMadeOnceOrNotAtAll) {
+  for (const int64_t images : {1, 64}) {
+    std::string chains;
+    for (const char* name : {"y", "z"})
+      chains += fmt::format(
+          "%{0} = Chain(%a, %b, %w{0}) {{body = graph \"{0}\" {{ %p: f16[{1},256,20,20] = input; %q: "
+          "f16[{1},256,20,20] "
+          "= "
+          "input; %w: f16[512,512,1,1] = input; %c = Concat(%p, %q) {{axis = 1}}; %r = Conv(%c, %w); return %r; "
+          "}}}};\n",
+          name, images);
+    const std::string text = fmt::format(
+        "graph \"g\" {{\n%a: f16[{0},256,20,20] = input;\n%b: f16[{0},256,20,20] = input;\n%wy: f16[512,512,1,1] = "
+        "const "
+        "splat(0.5);\n%wz: f16[512,512,1,1] = const splat(0.25);\n{1}return %y, %z;\n}}\n",
+        images, chains);
+    const auto graph = parse_graph(text, find_op);
+    ASSERT_TRUE(graph.ok()) << graph.status().to_string();
+    for (Node* node = (*graph)->first(); node != nullptr; node = node->next())
+      ASSERT_TRUE(infer_graph(*node->attr_graph("body")).ok());
+    ASSERT_TRUE(infer_graph(**graph).ok());
+    LowerOptions options;
+    options.backend = "cuda";
+    options.providers = {&generated_provider()};
+    const Result<Lowered> lowered = lower_graph(**graph, options);
+    ASSERT_TRUE(lowered.ok()) << lowered.status().to_string();
+    int moves = 0, chained = 0;
+    for (const Step& step : lowered->program.steps) {
+      moves += step.problem.is(Family::kMove);
+      chained += step.problem.is(Family::kChain);
+    }
+    EXPECT_EQ(moves, images == 1 ? 0 : 1) << images;
+    EXPECT_EQ(chained, images == 1 ? 2 : 0) << images;
+  }
 }
 
 }  // namespace

@@ -5,11 +5,11 @@
 #include "backend/operand_dims.h"
 #include "backends/cuda/generate/expression.h"
 #include "backends/cuda/generate/families.h"
-#include "backends/cuda/generate/gated.h"
 #include "backends/cuda/generate/kernel_source.h"
 #include "backends/cuda/generate/kernels.h"
 #include "backends/cuda/generate/tile.h"
 #include "backends/cuda/generate/tile_cost.h"
+#include "backends/cuda/generate/tile_reads.h"
 #include "backends/cuda/support/int8_weights.h"
 
 namespace wootz::cuda {
@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t kPitchStep = 128;  // of packed columns, in bytes
 
 // At concrete extents. Errors: what these kernels do not compute, and why.
-Result<TileProduct> describe_half(const GatedProduct& g, const BindArgs& args) {
+Result<TileProduct> describe_half(const TileReads& g, const BindArgs& args) {
   const Problem& p = g.problem;
   const DType x = p.inputs.empty() ? DType::kInvalid : p.inputs[0].dtype;
   if ((x != DType::kF16 && x != DType::kBF16) || p.inputs.size() < 2 || p.inputs[1].dtype != x)
@@ -32,7 +32,11 @@ Result<TileProduct> describe_half(const GatedProduct& g, const BindArgs& args) {
   b.x = g.x;
   b.gate = g.gate;
   b.w = g.w;
-  if (g.gate >= 0 && (b.window || !b.by_sixteen())) return unsupported("a gate in front of a window");
+  b.joined = g.joined;
+  const auto by_sixteen = [&](int64_t channels) { return channels * b.size % 16 == 0; };
+  if ((g.gate >= 0 || !g.joined.empty()) &&
+      (b.window || !by_sixteen(b.channels) || !std::all_of(b.joined.begin(), b.joined.end(), by_sixteen)))
+    return unsupported("a window, or channels that are not read by 16 bytes, of what is made while it is read");
   WOOTZ_RETURN_IF_ERROR(check_epilogue(p, x));
   if (p.num_main == 3) WOOTZ_RETURN_IF_ERROR(check_type(p.inputs[2].dtype));
   if (!conv) b.scale = p.as<GemmParams>().alpha;
@@ -49,10 +53,15 @@ constexpr TileCosts kCosts{1, 0.66, 0.23, 0.52, 0.2, 7.8e5, 8.3e4, 9.5e3, 6.2e6}
 // Of a library's kernel for the problem on a GPU whose own instructions for large products these tiles do not use.
 double library_us(double macs, double bytes) { return 3 + macs / 2.5e8 + bytes / 3.3e6; }
 
+// Of a step that reads and writes as much.
+double copy_us(const TensorDesc& t) {
+  return 1 + 2 * static_cast<double>(dtype_bytes(t.dtype, t.dims.volume())) / 3.3e6;
+}
+
 }  // namespace
 
 Result<std::optional<PackedForm>> pack_half(const Problem& p, int input, const HostTensor& source) {
-  WOOTZ_ASSIGN_OR_RETURN(GatedProduct g, gated_product(p, operand_dims(p.inputs)));
+  WOOTZ_ASSIGN_OR_RETURN(TileReads g, tile_reads(p, operand_dims(p.inputs)));
   if (input != g.w) return std::optional<PackedForm>{};
   const int64_t columns = columns_of(g.problem, source.dims());
   const auto size = static_cast<int64_t>(dtype_bytes(source.dtype(), 1));
@@ -64,7 +73,7 @@ Result<std::optional<PackedForm>> pack_half(const Problem& p, int input, const H
 }
 
 Status generate_half(const Problem& p, const BindArgs& args, size_t tile, std::vector<Launch>* launches) {
-  WOOTZ_ASSIGN_OR_RETURN(const GatedProduct g, gated_product(p, args.inputs));
+  WOOTZ_ASSIGN_OR_RETURN(const TileReads g, tile_reads(p, args.inputs));
   WOOTZ_ASSIGN_OR_RETURN(const TileProduct b, describe_half(g, args));
   if (b.rows * b.columns == 0) return Status();
   Tile own = kHalfTiles[tile];
@@ -77,16 +86,19 @@ Status generate_half(const Problem& p, const BindArgs& args, size_t tile, std::v
 // What libraries are said to take where nothing is measured grows with the work more than what they take does: so do
 // these.
 double estimate_half(const Problem& p, size_t tile) {
-  constexpr size_t kMost = 5;
+  constexpr size_t kMost = 4;
   constexpr double kHopeless = 1.6, kMacsPerUs = 4e7;
   const std::vector<Dims> in = operand_dims(p.inputs), out = operand_dims(p.outputs);
-  const Result<GatedProduct> g = gated_product(p, in);
+  const Result<TileReads> g = tile_reads(p, in);
   if (!g.ok()) return 0;
   const Result<TileProduct> b = describe_half(*g, {in, out, {}});
   if (!b.ok()) return 0;
   const TileEstimate e = estimate_tile(g->problem, *b, kHalfTiles, tile, kCosts, kMost);
   const double macs = static_cast<double>(b->rows) * static_cast<double>(b->columns) * static_cast<double>(b->depth());
-  if (!e.suits || e.best_us > kHopeless * library_us(macs, bytes_of(g->problem))) return 0;
+  const double library = library_us(macs, bytes_of(g->problem));
+  // A chain is not measured beside its two steps: it is not to take longer.
+  const bool chain = p.is(Family::kChain);
+  if (!e.suits || e.best_us > (chain ? library + copy_us(g->problem.inputs[0]) : kHopeless * library)) return 0;
   return std::max(e.us, macs / kMacsPerUs);
 }
 

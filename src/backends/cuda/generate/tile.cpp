@@ -234,13 +234,35 @@ void add_operands(const Problem& p, int w, KernelSource* source) {
     source->operand(fmt::format("const {}* __restrict__", storage_type(p.inputs[2].dtype)), "b", {false, w + 1});
 }
 
-// gate_of()
-void add_gate(const TileProduct& b, KernelSource* source) {
+// gate_of() and source_of()
+void add_reads(const TileProduct& b, KernelSource* source) {
   const bool gated = b.gate >= 0;
   source->fixed("kGated", gated);
+  source->fixed("kJoined", !b.joined.empty());
   if (gated) source->operand("const X* __restrict__", "gate", {false, b.gate});
+  std::string lines, from = "0";
+  int64_t before = 0;
+  for (size_t i = 0; i + 1 < b.joined.size(); ++i) {
+    const std::string x = i == 0 ? "x" : fmt::format("x{}", i), to = fmt::format("from{}", i + 1);
+    before += b.joined[i];
+    source->number(to, before);
+    source->number(fmt::format("wide{}", i), b.joined[i]);
+    lines += fmt::format("  if (k < c.{}) return {{p.{}, c.wide{}, k - {}}};\n", to, x, i, from);
+    from = "c." + to;
+    source->operand("const X* __restrict__", fmt::format("x{}", i + 1), {false, b.x + static_cast<int>(i) + 1});
+  }
+  if (b.joined.empty()) {
+    lines += "  return {p.x, c.channels, k};\n";
+  } else {
+    const size_t last = b.joined.size() - 1;
+    source->number(fmt::format("wide{}", last), b.joined[last]);
+    lines += fmt::format("  return {{p.x{0}, c.wide{0}, k - {1}}};\n", last, from);
+  }
   source->code(
-      fmt::format("W_FN const X* gate_of(const Operands& p) {{ return {}; }}\n", gated ? "p.gate" : "nullptr"));
+      fmt::format("W_FN const X* gate_of(const Operands& p) {{ return {}; }}\n"
+                  "struct Source {{\n  const X* x;\n  int wide, at;\n}};\n"
+                  "W_FN Source source_of(const Operands& p, const Constants& c, int k) {{\n{}}}\n",
+                  gated ? "p.gate" : "nullptr", lines));
 }
 
 }  // namespace
@@ -297,7 +319,7 @@ Status write_tile(const Problem& p, const BindArgs& args, const TileProduct& b, 
   source.operand("const X* __restrict__", "x", {false, b.x});
   source.operand("const W* __restrict__", "w", {false, b.w});
   add_operands(p, b.w, &source);
-  add_gate(b, &source);
+  add_reads(b, &source);
   source.walk("Matrices", "matrices", b.matrices, {"x", "w"});
   WOOTZ_RETURN_IF_ERROR(write_results(operands, epilogue, extras.size(), how.rounded, &source));
   LaunchSize size;

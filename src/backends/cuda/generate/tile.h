@@ -17,16 +17,17 @@ struct TileProduct {
   int64_t in_h = 1, in_w = 1, out_h = 1, out_w = 1;
   int64_t stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1, top = 0, left = 0;
   bool padded = false;
-  int64_t size = 1;            // of an element of x and w, in bytes
-  int64_t line = 64;           // packed columns are so many bytes, or a multiple
-  int64_t zero = 0;            // of x
-  bool planes = false;         // results by planes: the pixels of a channel are neighbours
-  bool packed = true;          // w is a constant
-  bool scaled = false;         // with tables behind it
-  double scale = 1;            // of all columns, when it has none
-  int x = 0, w = 1;            // operands of the step; what follows on w does so there
-  int gate = -1;               // what multiplies the channels of x while they are read; -1: nothing
-  std::vector<Axis> matrices;  // of the batch: strides of x and w
+  int64_t size = 1;             // of an element of x and w, in bytes
+  int64_t line = 64;            // packed columns are so many bytes, or a multiple
+  int64_t zero = 0;             // of x
+  bool planes = false;          // results by planes: the pixels of a channel are neighbours
+  bool packed = true;           // w is a constant
+  bool scaled = false;          // with tables behind it
+  double scale = 1;             // of all columns, when it has none
+  int x = 0, w = 1;             // operands of the step; what follows on w does so there
+  int gate = -1;                // what multiplies the channels of x while they are read; -1: nothing
+  std::vector<int64_t> joined;  // channels of x and of those operands after it whose channels follow; none: x alone
+  std::vector<Axis> matrices;   // of the batch: strides of x and w
   int64_t depth() const { return taps_h * taps_w * channels; }
   // Of a column of w in memory.
   int64_t pitch() const {

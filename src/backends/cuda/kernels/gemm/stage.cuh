@@ -21,8 +21,8 @@ W_FN int piece_at(int line, int q) { return line * kLine + (kLine == 128 ? q ^ (
 W_FN bool is_row(const Constants& c, int row) { return kAllRows || row < c.rows; }
 W_FN bool is_column(const Constants& c, int column) { return kAllColumns || column < c.columns; }
 
-// A row of x: where it begins. Of an image, a row is what the window of a pixel covers: its upper left corner, which
-// may be outside. Rows behind the last are outside altogether.
+// A row of x: where it begins; with kJoined its number. Of an image, a row is what the window of a pixel covers: its
+// upper left corner, which may be outside. Rows behind the last are outside altogether.
 struct Row {
   int at, top, left;
 };
@@ -34,7 +34,7 @@ W_FN Row row_of(const Constants& c, int row) {
     const int top = oy * c.stride_h - c.pad_top, left = ox * c.stride_w - c.pad_left;
     return {rest / c.out_h * c.image + (top * c.in_w + left) * c.channels, in ? top : -(1 << 29), left};
   } else {
-    return {in ? row * c.channels : -1, 0, 0};
+    return {in ? kJoined ? row : row * c.channels : -1, 0, 0};
   }
 }
 
@@ -142,16 +142,25 @@ W_M u32 w_times_halves<bf16>(u32 a, u32 b) {
 #endif
 
 // Rows of stage `it` to what the thread's share has of a stage, and the gate.
-W_FN void load_rows(const X* x, const X* gate, const Constants& c, const Row (&rows)[kOwnRows], int it, u8* stage) {
+W_FN void load_rows(const Operands& p, const X* x, const Constants& c, const Row (&rows)[kOwnRows], int it, u8* stage) {
   const int t = threadIdx.x, k = place_in(it);
   Tap tap{};
   if constexpr (kWindow) tap = tap_of(c, k);
+  const bool within = kAllDepth || k < c.depth;
+  const Source from = source_of(p, c, k);
 #pragma unroll
-  for (int j = 0; j < kOwnRows; ++j)
-    load_row(x, c, rows[j], tap, k, stage + piece_at(t % kOfShare / kPieces + j * kAtOnce, t % kPieces));
+  for (int j = 0; j < kOwnRows; ++j) {
+    u8* const to = stage + piece_at(t % kOfShare / kPieces + j * kAtOnce, t % kPieces);
+    if constexpr (kJoined) {
+      const bool in = rows[j].at >= 0 && within;
+      w_copy16(to, in ? from.x + rows[j].at * from.wide + from.at : from.x, in);
+    } else {
+      load_row(x, c, rows[j], tap, k, to);
+    }
+  }
   if constexpr (kGated) {
-    const bool in = kAllDepth || k < c.depth;
-    if (t % kOfShare < kPieces) w_copy16(stage + kGateAt + t % kPieces * 16, in ? gate + k : gate, in);
+    const X* const gate = gate_of(p);
+    if (t % kOfShare < kPieces) w_copy16(stage + kGateAt + t % kPieces * 16, within ? gate + k : gate, within);
   }
 }
 

@@ -7,6 +7,7 @@
 // kVector: neighbours that a thread stores; kDirect: these are its sums, which then go from registers to the result;
 // kPlanes: results are by planes, whose pixels are neighbours (then at() is of a plane and n a pixel of it);
 // kEarly: what fetch() brings comes with the first stage; kGated: x is multiplied by gate_of(p), channel by channel;
+// kJoined: place k of a row of x is of the operand that source_of(p, c, k) tells;
 // kWalk: kStages are all of the sum, twice, and a block takes every c.walkers-th of c.row_tiles tiles of rows; kWindow:
 // x is an image and the sum goes over the taps of a window, outside of which x is kOutside; kBySixteen: 16 bytes are of
 // one tap; kShort: no sum has more than 22 bits; kPacked: w is a constant; kScaled: w is followed by a scale and a
@@ -83,8 +84,8 @@ W_FN void start(Sums& acc) {
 
 // `begun` is done when the first stage is on its way, and may add to it.
 template <class Begun>
-W_FN void sum_up(const X* x, const X* gate, const W* w, const Constants& c, int m0, int n0, const Warp& warp, u8* tile,
-                 Sums& acc, const Begun& begun) {
+W_FN void sum_up(const Operands& p, const X* x, const W* w, const Constants& c, int m0, int n0, const Warp& warp,
+                 u8* tile, Sums& acc, const Begun& begun) {
   const int first = kCluster > 1 ? (int)blockIdx.z * c.stages : 0;
   const auto slot = [&](int s) { return tile + s * kStageBytes + warp.share * kShareBytes; };
   if constexpr (!kPacked) w_begin();
@@ -102,7 +103,7 @@ W_FN void sum_up(const X* x, const X* gate, const W* w, const Constants& c, int 
   start(acc);
 #pragma unroll
   for (int s = 0; s < kStages - 1; ++s) {
-    if (s < c.stages) load_rows(x, gate, c, rows, first + s, slot(s));
+    if (s < c.stages) load_rows(p, x, c, rows, first + s, slot(s));
     if (s == 0) begun();
     w_commit();
   }
@@ -113,7 +114,7 @@ W_FN void sum_up(const X* x, const X* gate, const W* w, const Constants& c, int 
     w_meet<kOfShare, kShares>(warp.share);
     multiply(warp, slot(now), acc, [&] {
       if (it + kStages - 1 < c.stages) {
-        load_rows(x, gate, c, rows, first + it + kStages - 1, slot(next));
+        load_rows(p, x, c, rows, first + it + kStages - 1, slot(next));
         load_columns(w, c, n0, first + it + kStages - 1, slot(next));
       }
       w_commit();
@@ -184,7 +185,7 @@ W_FN void walk(const Operands& p, const Constants& c, int n0, const Warp& warp, 
 #pragma unroll
     for (int j = 0; j < kOwnRows; ++j) rows[j] = row_of(c, m0 + threadIdx.x / kPieces + j * kAtOnce);
 #pragma unroll
-    for (int s = 0; s < kOfTile; ++s) load_rows(p.x, gate_of(p), c, rows, s, slot(half, s));
+    for (int s = 0; s < kOfTile; ++s) load_rows(p, p.x, c, rows, s, slot(half, s));
     fetch_early(p, c, m0, n0, warp, early + half * kBlockVectors);
     w_commit();
   };
@@ -225,7 +226,7 @@ W_FN void kernel(const Operands& p, const Constants& c) {
   Sums acc;
   if constexpr (kCluster > 1) w_cluster_arrive();
   Ahead* const early = (Ahead*)(tile + kStages * kStageBytes) + threadIdx.x;  // with kEarly: a thread's own
-  sum_up(p.x + matrix.x, gate_of(p), p.w + matrix.w, c, m0, n0, warp, tile, acc,
+  sum_up(p, p.x + matrix.x, p.w + matrix.w, c, m0, n0, warp, tile, acc,
          [&] { fetch_early(p, c, m0, n0, warp, early); });
   const Tables tables = tables_of(p, c);
   if constexpr (kDirect) {

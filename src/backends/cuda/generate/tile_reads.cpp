@@ -1,0 +1,71 @@
+#include "backends/cuda/generate/tile_reads.h"
+
+#include <algorithm>
+
+#include "backend/chain.h"
+
+namespace wootz::cuda {
+namespace {
+
+// The product of its two operands, rounded to their type.
+bool multiplies_two(const PointwiseExpr& e, DType type) {
+  if (e.num_inputs != 2 || e.outputs.size() != 1) return false;
+  const PwInstr& product = e.code[e.outputs[0]];
+  if (product.op != PwOp::kMul || product.type != type) return false;
+  const PwInstr &a = e.code[product.a], &b = e.code[product.b];
+  return a.op == PwOp::kInput && b.op == PwOp::kInput && a.a != b.a && a.type == type && b.type == type;
+}
+
+// One value a channel of a single image.
+bool is_gate_of(const Dims& gate, const Dims& image) {
+  return gate.rank() == image.rank() && image.rank() > 2 && image[0] == 1 && gate[1] == image[1] &&
+         gate.volume() == image[1];
+}
+
+Status read_by_gate(const Problem& first, std::span<const Dims> inputs, TileReads* r) {
+  if (!multiplies_two(first.epilogue, first.outputs[0].dtype))
+    return unsupported("another expression than a gate's multiplication");
+  r->gate = is_gate_of(inputs[0], inputs[1]) ? 0 : 1;
+  r->x = 1 - r->gate;
+  if (!is_gate_of(inputs[static_cast<size_t>(r->gate)], inputs[static_cast<size_t>(r->x)]))
+    return unsupported("{} as a gate of {}", inputs[1].to_string(), inputs[0].to_string());
+  return Status();
+}
+
+Status read_joined(const Problem& first, std::span<const Dims> inputs, TileReads* r) {
+  for (const TensorDesc& t : first.inputs)
+    if (t.layout != first.inputs[0].layout) return unsupported("parts in unlike layouts");
+  for (size_t i = 0; i < first.inputs.size(); ++i) r->joined.push_back(inputs[i][1]);
+  return Status();
+}
+
+}  // namespace
+
+Result<TileReads> tile_reads(const Problem& p, std::span<const Dims> inputs) {
+  TileReads r;
+  if (!p.is(Family::kChain)) {
+    r.problem = p;
+    r.dims.assign(inputs.begin(), inputs.end());
+    return r;
+  }
+  WOOTZ_ASSIGN_OR_RETURN(ChainParts parts, chain_parts(p));
+  const Problem& first = parts.first;
+  const size_t made_of = first.inputs.size();
+  if (!parts.second.is(Family::kConv) || inputs.size() != p.inputs.size())
+    return unsupported("another chain than one of a convolution");
+  for (const TensorDesc& t : first.inputs)
+    if (t.constant || t.dtype != first.outputs[0].dtype) return unsupported("an operand of {}", dtype_name(t.dtype));
+  WOOTZ_ASSIGN_OR_RETURN(const Dims middle, chain_middle(first, inputs.first(made_of)));
+  WOOTZ_RETURN_IF_ERROR(first.is(Family::kPointwise) ? read_by_gate(first, inputs, &r)
+                        : concatenates_channels(first)
+                            ? read_joined(first, inputs, &r)
+                            : unsupported("another chain than a gate's or a concatenation's"));
+  r.w = static_cast<int>(made_of);
+  r.problem = std::move(parts.second);
+  r.problem.inputs[0].layout = p.inputs[static_cast<size_t>(r.x)].layout;
+  r.dims = {middle};
+  r.dims.insert(r.dims.end(), inputs.begin() + r.w, inputs.end());
+  return r;
+}
+
+}  // namespace wootz::cuda
