@@ -33,8 +33,9 @@ void add_cpu(std::vector<KernelLine>* lines) {
   };
   for (const auto& [name, entry] : table)
     for (const Isa isa : {Isa::kAvx2, Isa::kAvx512})
-      lines->push_back({"cpu", &cpu::native_provider(), fmt::format("{}_{}", name, isa_name(isa)), entry->family, isa,
-                        layouts_of(entry->schemes)});
+      if (cpu::check_needs(entry->needs, isa).ok())
+        lines->push_back({"cpu", &cpu::native_provider(), fmt::format("{}_{}", name, isa_name(isa)), entry->family, isa,
+                          layouts_of(entry->schemes)});
 }
 
 void add_cuda(std::vector<KernelLine>* lines) {

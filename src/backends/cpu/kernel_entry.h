@@ -23,6 +23,9 @@ struct KernelOptions {
   int threads = 1;
 };
 
+// Beyond the vectors of an Isa: AMX has tiles only where AVX-512 may be used.
+enum class Needs : uint8_t { kNothing, kAmxInt8, kAmxBf16 };
+
 struct KernelEntry {
   Family family;
   unsigned schemes;
@@ -33,6 +36,7 @@ struct KernelEntry {
   bool scratch = false;  // its calls need workspace
   // Rough time, to rank offers without timing; null: as long as its bytes take to move.
   double (*cost_us)(const Problem& problem, const KernelOptions& options) = nullptr;
+  Needs needs = Needs::kNothing;
 };
 
 #define KERNEL(name) extern const KernelEntry name;

@@ -89,6 +89,10 @@ class NativeProvider final : public Provider {
         refusals->push_back({name, isa == Isa::kNone ? "the processor, or the cap, is below AVX2" : usable.message()});
         continue;
       }
+      if (const Status has = check_needs(kernel.entry->needs, isa); !has.ok()) {
+        refusals->push_back({name, has.message()});
+        continue;
+      }
       for (unsigned scheme = 1; scheme <= kSchemeGiven; scheme <<= 1) {
         if ((kernel.entry->schemes & scheme) == 0) continue;
         Problem filled = problem;
@@ -134,6 +138,7 @@ class NativeProvider final : public Provider {
                            isa_name(isa.value()), isa_name(usable_isa(limits.isa_cap)));
       if (kernel.entry->family != problem.family())
         return invalid_argument("kernel '{}' does not compute family {}", tactic.kernel, family_name(problem.family()));
+      WOOTZ_RETURN_IF_ERROR(check_needs(kernel.entry->needs, isa.value()).with_prefix(tactic.kernel));
       WOOTZ_RETURN_IF_ERROR(check_problem(problem).with_prefix(tactic.kernel));
       WOOTZ_RETURN_IF_ERROR(kernel.entry->applies(problem).with_prefix(tactic.kernel));
       return kernel.entry->create(problem, {isa.value(), limits.threads < 1 ? 1 : limits.threads});
@@ -152,6 +157,13 @@ bool apply_scheme(unsigned scheme, Problem* problem) {
   for (TensorDesc& t : problem->inputs) fill(t);
   for (TensorDesc& t : problem->outputs) fill(t);
   return true;
+}
+
+Status check_needs(Needs needs, Isa isa) {
+  const CpuInfo& cpu = cpu_info();
+  const bool amx = needs == Needs::kAmxInt8 ? cpu.amx_int8 : cpu.amx_bf16 && cpu.avx512_bf16;
+  if (needs == Needs::kNothing || (amx && isa == Isa::kAvx512)) return {};
+  return unsupported("the processor, or the cap, has no AMX for {}", needs == Needs::kAmxInt8 ? "8 bits" : "BF16");
 }
 
 const Provider& native_provider() {

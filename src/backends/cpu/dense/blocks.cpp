@@ -114,14 +114,14 @@ DenseUnit DenseBlocks::unit(const DenseShape& shape, int64_t index) const {
   return u;
 }
 
-Status UnitsCall::set_up(const Problem& p, const KernelOptions& options, const DenseShape& shape,
-                         const DenseGrain& grain, size_t weights_bytes, const BindArgs& args) {
+Status UnitsCall::set_up(const Problem& p, const KernelOptions& options, const DenseShape& shape, DenseBlocks blocks,
+                         size_t weights_bytes, const BindArgs& args) {
   if (args.constant_bytes.size() > 1 && args.constant_bytes[1] != weights_bytes)
     return invalid_argument("{}: {} bytes of packed weights, {} are needed", family_name(p.family()),
                             args.constant_bytes[1], weights_bytes);
   shape_ = shape;
   slots_ = std::max(1, options.threads);
-  blocks_ = divide(shape, grain, slots_);
+  blocks_ = std::move(blocks);
   bias_ = p.num_main > 2 ? 2 : -1;
   return {};
 }
@@ -148,6 +148,7 @@ void UnitsCall::store(const RunArgs& args, const DenseUnit& u, const void* value
 }
 
 DenseBlocks divide(const DenseShape& s, const DenseGrain& grain, int threads) {
+  threads = std::max(1, threads);
   DenseBlocks b;
   if (s.depth > grain.part) {
     const int64_t pieces = ceil_div(s.depth, grain.part);

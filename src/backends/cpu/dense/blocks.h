@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "backends/cpu/dense/bf16_end.h"
@@ -86,6 +87,26 @@ PackedForm pack_panels(const DenseShape& s, const DenseOps& ops, const HostTenso
       });
 }
 
+// A convolution's image and filter as lines of pixels, of at most two axes: other axes are images.
+struct ImageLines {
+  int64_t images = 0, in_lines = 1, in_width = 0, out_lines = 1, out_width = 0;
+  int64_t filter_lines = 1, filter_width = 1, dilation_lines = 1, dilation_width = 1;
+  int64_t stride_lines = 1, stride_width = 1, pad_top = 0, pad_left = 0;
+  // The pixels that a line of results reads, and the lines that all of them read, from the padding on.
+  int64_t reach(int64_t results) const {
+    return (results - 1) * stride_width + (filter_width - 1) * dilation_width + 1;
+  }
+  int64_t lines_for(int64_t results) const {
+    return (results - 1) * stride_lines + (filter_lines - 1) * dilation_lines + 1;
+  }
+};
+
+// The order of a sum's elements, tap after tap, where they are copied: runs of `run` elements, each of which begins a
+// line of 64 bytes.
+struct SumRuns {
+  int64_t runs = 1, run = 0;
+};
+
 // Where the elements of a result's row come from. T: float, uint16_t for BF16, or uint8_t for both types of 8 bits.
 template <class T>
 class DenseRows {
@@ -93,6 +114,13 @@ class DenseRows {
   virtual ~DenseRows() = default;
   // taps[t * count + i]: the elements of row `first + i`, tap t.
   virtual void find(const T* input, int64_t first, int64_t count, const T** taps) const = 0;
+  // Row i is what lies at input + i * depth, and has one tap.
+  virtual bool plain() const = 0;
+  // Rows [first, first + count) to `to` + i * stride, with zeros after each run. Needs AVX-512.
+  virtual void copy(const T* input, int64_t first, int64_t count, const SumRuns& sum, T* to, int64_t stride) const = 0;
+  virtual std::optional<ImageLines> lines() const { return std::nullopt; }
+  // What is read where there is no pixel.
+  virtual T padding() const { return 0; }
 };
 
 // Computes unit after unit, each thread with scratch memory of its own.
@@ -103,12 +131,17 @@ class UnitsCall : public Call {
 
  protected:
   // Errors: packed weights of another size than `weights_bytes`.
-  Status set_up(const Problem& problem, const KernelOptions& options, const DenseShape& shape, const DenseGrain& grain,
+  Status set_up(const Problem& problem, const KernelOptions& options, const DenseShape& shape, DenseBlocks blocks,
                 size_t weights_bytes, const BindArgs& args);
+  Status set_up(const Problem& problem, const KernelOptions& options, const DenseShape& shape, const DenseGrain& grain,
+                size_t weights_bytes, const BindArgs& args) {
+    return set_up(problem, options, shape, divide(shape, grain, options.threads), weights_bytes, args);
+  }
   virtual size_t slot_bytes() const = 0;
   virtual void compute(const RunArgs& args, char* scratch, const DenseUnit& unit) const = 0;
   // The bias of a unit's first column; null: there is none.
   const float* bias(const RunArgs& args, const DenseUnit& unit) const;
+  bool has_bias() const { return bias_ >= 0; }
   // A unit's values, with rows `stride` apart, through the epilogue to the output.
   void store(const RunArgs& args, const DenseUnit& unit, const void* values, int64_t stride) const;
 

@@ -5,8 +5,10 @@
 #include <array>
 
 #include "backends/cpu/conv_params.h"
+#include "backends/cpu/dense/amx.h"
 #include "backends/cpu/dense/bf16.h"
 #include "backends/cpu/dense/blocks.h"
+#include "backends/cpu/dense/copy_runs.h"
 #include "backends/cpu/dense/int8.h"
 #include "backends/cpu/function_kernel.h"
 
@@ -18,7 +20,7 @@ template <class T>
 class ImageRows final : public DenseRows<T> {
  public:
   ImageRows(const ConvForm& c, const Dims& x, const Dims& w, const Dims& y, T zero)
-      : channels_(x[1]), zeros_(static_cast<size_t>(x[1]), zero) {
+      : images_(x[0]), channels_(x[1]), zeros_(static_cast<size_t>(x[1]), zero) {
     const size_t skip = 3 - c.spatial;
     for (size_t i = 0; i < c.spatial; ++i) {
       in_[skip + i] = x[i + 2];
@@ -33,25 +35,28 @@ class ImageRows final : public DenseRows<T> {
   }
 
   void find(const T* input, int64_t first, int64_t count, const T** taps) const override {
-    const int64_t image = in_[0] * in_[1] * in_[2], places = out_[0] * out_[1] * out_[2];
     if (is_plain_) {
       for (int64_t i = 0; i < count; ++i) taps[i] = input + (first + i) * channels_;
       return;
     }
-    // Divided once; from row to row it is counted.
-    const T* from = input + first / places * image * channels_;
-    const int64_t place = first % places;
-    std::array<int64_t, 3> out{place / (out_[1] * out_[2]), place / out_[2] % out_[1], place % out_[2]};
-    for (int64_t i = 0; i < count; ++i) {
+    each_place(input, first, count, [&](const T* from, const std::array<int64_t, 3>& out, int64_t i) {
       find_taps(from, out, count, taps + i);
-      if (++out[2] < out_[2]) continue;
-      out[2] = 0;
-      if (++out[1] < out_[1]) continue;
-      out[1] = 0;
-      if (++out[0] < out_[0]) continue;
-      out[0] = 0;
-      from += image * channels_;
-    }
+    });
+  }
+
+  bool plain() const override { return is_plain_; }
+  T padding() const override { return zeros_.empty() ? T{0} : zeros_[0]; }
+
+  void copy(const T* input, int64_t first, int64_t count, const SumRuns& sum, T* to, int64_t stride) const override {
+    each_place(input, first, count, [&](const T* from, const std::array<int64_t, 3>& out, int64_t i) {
+      copy_taps(from, out, sum, to + i * stride);
+    });
+  }
+
+  std::optional<ImageLines> lines() const override {
+    if (stride_[0] != 1 || filter_[0] != 1 || pad_[0] != 0 || in_[0] != out_[0]) return std::nullopt;
+    return ImageLines{images_ * in_[0], in_[1],       in_[2],     out_[1],    out_[2], filter_[1], filter_[2],
+                      dilation_[1],     dilation_[2], stride_[1], stride_[2], pad_[1], pad_[2]};
   }
 
  private:
@@ -67,8 +72,59 @@ class ImageRows final : public DenseRows<T> {
         }
   }
 
+  // f(image, position, i) for the results [first, first + count). Divided once; from row to row it is counted.
+  template <class F>
+  void each_place(const T* input, int64_t first, int64_t count, F f) const {
+    const int64_t image = in_[0] * in_[1] * in_[2] * channels_, places = out_[0] * out_[1] * out_[2];
+    const T* from = input + first / places * image;
+    const int64_t place = first % places;
+    std::array<int64_t, 3> out{place / (out_[1] * out_[2]), place / out_[2] % out_[1], place % out_[2]};
+    for (int64_t i = 0; i < count; ++i) {
+      f(from, out, i);
+      if (++out[2] < out_[2]) continue;
+      out[2] = 0;
+      if (++out[1] < out_[1]) continue;
+      out[1] = 0;
+      if (++out[0] < out_[0]) continue;
+      out[0] = 0;
+      from += image;
+    }
+  }
+
+  // The taps of one line of the filter are neighbours in the image, but for dilations and what is in the padding.
+  void copy_taps(const T* image, const std::array<int64_t, 3>& out, const SumRuns& sum, T* to) const {
+    const int64_t x0 = out[2] * stride_[2] - pad_[2], y0 = out[1] * stride_[1] - pad_[1],
+                  z0 = out[0] * stride_[0] - pad_[0], line = filter_[2] * channels_, lines = filter_[0] * filter_[1];
+    const auto bytes = [](int64_t n) { return n * static_cast<int64_t>(sizeof(T)); };
+    // From a filter's line to the next one: whole lines of memory where each is a run, or several.
+    const int64_t step = sum.run > line ? bytes(line) : whole_lines(bytes(line));
+    const bool neighbours = dilation_[2] == 1 && x0 >= 0 && x0 + filter_[2] <= in_[2];
+    char* at = reinterpret_cast<char*>(to);
+    char* const end = at + whole_lines(step * lines);
+    if (neighbours && filter_[0] == 1 && z0 == 0 && y0 >= 0 && y0 + (filter_[1] - 1) * dilation_[1] < in_[1]) {
+      copy_runs({reinterpret_cast<const char*>(image + (y0 * in_[2] + x0) * channels_),
+                 bytes(dilation_[1] * in_[2] * channels_), bytes(line), lines, at, step});
+    } else {
+      for (int64_t f = 0; f < lines; ++f)
+        copy_line(image, z0 + f / filter_[1] * dilation_[0], y0 + f % filter_[1] * dilation_[1], x0, at + f * step,
+                  step);
+    }
+    std::fill(at + lines * step, end, char{0});
+  }
+  // One line of the filter, tap by tap.
+  void copy_line(const T* image, int64_t z, int64_t y, int64_t x0, char* to, int64_t step) const {
+    const int64_t bytes = channels_ * static_cast<int64_t>(sizeof(T));
+    for (int64_t c = 0; c < filter_[2]; ++c) {
+      const int64_t x = x0 + c * dilation_[2];
+      const bool inside = z >= 0 && z < in_[0] && y >= 0 && y < in_[1] && x >= 0 && x < in_[2];
+      const T* from = inside ? image + ((z * in_[1] + y) * in_[2] + x) * channels_ : zeros_.data();
+      copy_runs({reinterpret_cast<const char*>(from), 0, bytes, 1, to + c * bytes, bytes});
+    }
+    std::fill(to + filter_[2] * bytes, to + step, char{0});
+  }
+
   bool is_plain_ = false;  // the result's positions are the image's, one tap each
-  int64_t channels_;
+  int64_t images_, channels_;
   std::vector<T> zeros_;
   std::array<int64_t, 3> in_{1, 1, 1}, out_{1, 1, 1}, filter_{1, 1, 1}, stride_{1, 1, 1}, dilation_{1, 1, 1},
       pad_{0, 0, 0};
@@ -110,6 +166,20 @@ Status applies_to_int8(const Problem& p) {
   return dense_int8_scales(p, shape_of(p, p.outputs[0].dims)).status();
 }
 
+Status applies_to_amx_int8(const Problem& p) {
+  WOOTZ_RETURN_IF_ERROR(check_dense_form(p));
+  WOOTZ_RETURN_IF_ERROR(check_form(p));
+  return amx_int8_scales(p, shape_of(p, p.outputs[0].dims)).status();
+}
+
+SumRuns sum_of(const Problem& p, const ConvForm& c) {
+  const DenseShape s = shape_of(p, p.outputs[0].dims);
+  const int64_t size = p.inputs[1].dtype == DType::kBF16 ? 2 : 1;
+  return amx_sum(s, size, p.inputs[1].dims.back(), c.dilations.back() == 1);
+}
+
+// In BF16 or 8 bits by vectors or by tiles.
+template <bool kAmx>
 class ConvKernel final : public Kernel {
  public:
   ConvKernel(const Problem& p, ConvForm c, Epilogue e, const KernelOptions& o)
@@ -122,10 +192,14 @@ class ConvKernel final : public Kernel {
     const DenseShape s = shape_of(problem_, problem_.outputs[0].dims);
     const auto index = [s](int64_t column, int64_t tap, int64_t e) { return (column * s.depth + e) * s.taps + tap; };
     if (type() == DType::kF32) return std::optional(pack_panels(s, dense_ops(options_.isa), source, index));
+    if (kAmx && type() == DType::kBF16) return std::optional(pack_amx_panels<uint16_t>(s, sum(), 0, source, index));
     if (type() == DType::kBF16) return std::optional(pack_bf16_panels(s, source, index));
     WOOTZ_ASSIGN_OR_RETURN(const GemmScales scales, dense_int8_scales(problem_, s));
+    if (kAmx) return std::optional(pack_amx_panels<int8_t>(s, sum(), scales.x_zero, source, index));
     return std::optional(pack_int8_panels(s, int8_ops(options_.isa), scales.w_zero, source, index));
   }
+
+  int in_place(int) const override { return kAmx ? amx_in_place(problem_) : -1; }
 
   Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
     if (args.inputs.size() != problem_.inputs.size() || args.outputs.size() != 1)
@@ -138,17 +212,24 @@ class ConvKernel final : public Kernel {
     if (type() == DType::kF32)
       return make_dense_call(problem_, options_, epilogue_, s,
                              std::make_unique<ImageRows<float>>(params_, x, w, y, 0.0f), args);
+    if (kAmx && type() == DType::kBF16)
+      return make_amx_call<uint16_t>(problem_, options_, epilogue_, s, sum(), nullptr,
+                                     std::make_unique<ImageRows<uint16_t>>(params_, x, w, y, uint16_t{0}), args);
     if (type() == DType::kBF16)
       return make_bf16_call(problem_, options_, epilogue_, s,
                             std::make_unique<ImageRows<uint16_t>>(params_, x, w, y, uint16_t{0}), args);
     WOOTZ_ASSIGN_OR_RETURN(const GemmScales scales, dense_int8_scales(problem_, s));
     const auto zero = static_cast<uint8_t>(scales.x_zero);  // for i8 the same bits
+    if (kAmx)
+      return make_amx_call<uint8_t>(problem_, options_, epilogue_, s, sum(), &scales,
+                                    std::make_unique<ImageRows<uint8_t>>(params_, x, w, y, zero), args);
     return make_int8_call(problem_, options_, epilogue_, s, scales,
                           std::make_unique<ImageRows<uint8_t>>(params_, x, w, y, zero), args);
   }
 
  private:
   DType type() const { return problem_.inputs[1].dtype; }
+  SumRuns sum() const { return sum_of(problem_, params_); }
 
   Problem problem_;
   ConvForm params_;
@@ -156,10 +237,11 @@ class ConvKernel final : public Kernel {
   KernelOptions options_;
 };
 
+template <bool kAmx>
 Result<std::unique_ptr<Kernel>> create_conv(const Problem& p, const KernelOptions& options) {
   WOOTZ_ASSIGN_OR_RETURN(Epilogue e, Epilogue::make(p, DType::kF32, options.isa));
   WOOTZ_ASSIGN_OR_RETURN(ConvForm c, read_conv(p));
-  return std::unique_ptr<Kernel>(std::make_unique<ConvKernel>(p, std::move(c), std::move(e), options));
+  return std::unique_ptr<Kernel>(std::make_unique<ConvKernel<kAmx>>(p, std::move(c), std::move(e), options));
 }
 
 // A short tap hardly pays for its addresses.
@@ -177,13 +259,28 @@ double gemm_int8_cost_us(const Problem& p, const KernelOptions& options) {
   return int8_cost_us(p, s, options) * addresses(s);
 }
 
+template <class T>
+double conv_amx_cost_us(const Problem& p, const KernelOptions& options) {
+  const Dims &x = p.inputs[0].dims, &w = p.inputs[1].dims, &y = p.outputs[0].dims;
+  const Result<ConvForm> form = read_conv(p);
+  if (!form.ok()) return 0;
+  const AmxRows<T> rows(shape_of(p, y), sum_of(p, *form), std::make_unique<ImageRows<T>>(*form, x, w, y, T{0}));
+  return amx_cost_us(rows.work(), options);
+}
+
 }  // namespace
 
-const KernelEntry conv_f32_channels_last_tiled{Family::kConv, kSchemeChannelsLast, conv_applies, create_conv,
+const KernelEntry conv_f32_channels_last_tiled{Family::kConv, kSchemeChannelsLast, conv_applies, create_conv<false>,
                                                true,          conv_cost_us};
-const KernelEntry conv_bf16_channels_last_tiled{Family::kConv, kSchemeChannelsLast, applies_to_bf16, create_conv,
+const KernelEntry conv_bf16_channels_last_tiled{Family::kConv, kSchemeChannelsLast, applies_to_bf16, create_conv<false>,
                                                 true,          conv_bf16_cost_us};
-const KernelEntry conv_i8_channels_last_pairs{Family::kConv, kSchemeChannelsLast, applies_to_int8, create_conv,
+const KernelEntry conv_i8_channels_last_pairs{Family::kConv, kSchemeChannelsLast, applies_to_int8, create_conv<false>,
                                               true,          gemm_int8_cost_us};
+const KernelEntry conv_i8_channels_last_amx{
+    Family::kConv, kSchemeChannelsLast,       applies_to_amx_int8, create_conv<true>,
+    true,          conv_amx_cost_us<uint8_t>, Needs::kAmxInt8};
+const KernelEntry conv_bf16_channels_last_amx{
+    Family::kConv, kSchemeChannelsLast,        applies_to_bf16, create_conv<true>,
+    true,          conv_amx_cost_us<uint16_t>, Needs::kAmxBf16};
 
 }  // namespace wootz::cpu

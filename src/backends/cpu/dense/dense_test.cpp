@@ -15,15 +15,30 @@ int64_t pick(std::mt19937_64& rng, int64_t low, int64_t high) {
   return std::uniform_int_distribution<int64_t>(low, high)(rng);
 }
 
-// Operands in f32, or in 8 bits with zero points. Scales and biases of the latter are powers of two and multiples of
-// such, so that a quantization after the sums rounds the same number here and there.
+struct Kernels {
+  const char *name, *gemm, *conv;
+  DType type;  // f32, BF16 or i8
+  bool amx;
+  bool quantized() const { return type == DType::kI8; }
+};
+constexpr Kernels kKernels[] = {
+    {"f32", "gemm_f32_tiled", "conv_f32_channels_last_tiled", DType::kF32, false},
+    {"i8", "gemm_i8_pairs", "conv_i8_channels_last_pairs", DType::kI8, false},
+    {"i8_amx", "gemm_i8_amx", "conv_i8_channels_last_amx", DType::kI8, true},
+    {"bf16", "gemm_bf16_tiled", "conv_bf16_channels_last_tiled", DType::kBF16, false},
+    {"bf16_amx", "gemm_bf16_amx", "conv_bf16_channels_last_amx", DType::kBF16, true},
+};
+
+// Operands in f32, BF16, or in 8 bits with zero points. Scales and biases of the latter are powers of two and multiples
+// of such, so that a quantization after the sums rounds the same number here and there.
 class Operands {
  public:
-  Operands(std::mt19937_64& rng, bool quantized, int64_t columns, Problem* p) : rng_(rng), quantized_(quantized) {
-    if (!quantized) return;
+  Operands(std::mt19937_64& rng, const Kernels& k, int64_t columns, Problem* p)
+      : rng_(rng), quantized_(k.quantized()), float_type_(k.type) {
+    if (!quantized_) return;
     x_type_ = pick(rng, 0, 1) == 0 ? DType::kU8 : DType::kI8;
     x_zero_ = static_cast<double>(x_type_ == DType::kU8 ? pick(rng, 0, 255) : pick(rng, -128, 127));
-    w_zero_ = static_cast<double>(pick(rng, 0, 2) == 0 ? pick(rng, -128, 127) : 0);
+    w_zero_ = static_cast<double>(!k.amx && pick(rng, 0, 2) == 0 ? pick(rng, -128, 127) : 0);
     scale_.resize(static_cast<size_t>(pick(rng, 0, 3) == 0 ? 1 : columns));
     for (double& s : scale_) s = std::ldexp(1.0, static_cast<int>(pick(rng, -9, -6)));
     const auto quantize = [&](auto* params) {
@@ -37,10 +52,8 @@ class Operands {
     else
       quantize(&p->as<GemmParams>());
   }
-  HostTensor x(const Dims& d) { return quantized_ ? rig::random_tensor(rng_, x_type_, d, -128, 255) : values(rng_, d); }
-  HostTensor w(const Dims& d) {
-    return quantized_ ? rig::random_tensor(rng_, DType::kI8, d, -128, 127) : values(rng_, d);
-  }
+  HostTensor x(const Dims& d) { return quantized_ ? rig::random_tensor(rng_, x_type_, d, -128, 255) : floats(d); }
+  HostTensor w(const Dims& d) { return quantized_ ? rig::random_tensor(rng_, DType::kI8, d, -128, 127) : floats(d); }
   HostTensor bias(int64_t n) {
     HostTensor b = values(rng_, {n});
     for (int64_t i = 0; quantized_ && i < n; ++i) b.set_f64(i, std::round(b.get_f64(i) * 64) / 64);
@@ -52,39 +65,65 @@ class Operands {
   }
 
  private:
+  HostTensor floats(const Dims& d) { return rig::converted(values(rng_, d), float_type_); }
+
   static constexpr double kScale = 1.0 / 64;
   std::mt19937_64& rng_;
   bool quantized_;
+  DType float_type_;
   DType x_type_ = DType::kF32;
   double x_zero_ = 0, w_zero_ = 0;
   std::vector<double> scale_;
 };
 
-class DenseTest : public testing::TestWithParam<bool> {};  // in 8 bits?
+class DenseTest : public testing::TestWithParam<Kernels> {
+  void SetUp() override {
+    const CpuInfo& cpu = cpu_info();
+    const bool amx = GetParam().quantized() ? cpu.amx_int8 : cpu.amx_bf16;
+    if (GetParam().amx) WOOTZ_NEEDS_ISA(amx && usable_isa() == Isa::kAvx512, "amx");
+  }
+};
 
-// Nothing, a residual and bounds that the tile itself finishes, and what goes through the engine.
-PointwiseExpr epilogue(int kind) {
+// The type of a residual; kInvalid: there is none.
+DType residual_of(int kind) {
+  return kind == 1 || kind == 3 ? DType::kF32 : kind == 6 ? DType::kI8 : kind == 7 ? DType::kU8 : DType::kInvalid;
+}
+
+// Nothing, a residual and bounds that the tile itself finishes, and what goes through the engine; kinds from 5 on give
+// bytes: of a residual in bytes, of the result's own type or not, and of an activation.
+constexpr int kFloatKinds = 5, kKinds = 9;
+PointwiseExpr epilogue(int kind, bool quantized) {
   PointwiseExpr e;
   if (kind == 0) return e;
   uint16_t v = e.input(0, DType::kF32);
+  const auto number = [&](double x) { return e.constant(x, DType::kF32); };
+  if (kind == 6 || kind == 7) {
+    const uint16_t read = e.push(PwOp::kCast, DType::kF32, e.input(1, residual_of(kind)));
+    const uint16_t moved = e.push(PwOp::kSub, DType::kF32, read, number(kind == 6 ? -3 : 100));
+    v = e.push(PwOp::kAdd, DType::kF32, v, e.push(PwOp::kMul, DType::kF32, moved, number(0.25)));
+  }
+  if (kind == 6) v = e.push(PwOp::kRelu, DType::kF32, v);
+  if (kind == 6 || kind == 7) v = e.push(PwOp::kQuantize, DType::kU8, v, number(0.5), number(kind == 6 ? 0 : 7));
+  if (kind == 8) v = e.push(PwOp::kGeluErf, DType::kF32, v);
+  if (kind == 8) v = e.push(PwOp::kQuantize, DType::kI8, v, number(0.25), number(-5));
   if (kind == 1 || kind == 3) v = e.push(PwOp::kAdd, DType::kF32, e.input(1, DType::kF32), v);
   if (kind == 1) v = e.push(PwOp::kRelu, DType::kF32, v);
   if (kind == 2) v = e.push(PwOp::kClip, DType::kF32, v, 0, 0, -20, 30);
-  if (kind == 4) v = e.push(PwOp::kSilu, DType::kF32, v, 0, 0, 1);
+  const double slope = quantized ? 1.0 / 1024 : 1;  // sums of bytes are large
+  if (kind == 4) v = e.push(PwOp::kSilu, DType::kF32, v, 0, 0, slope);
   if (kind == 5) v = e.push(PwOp::kQuantize, DType::kU8, v, e.constant(0.5, DType::kF32), e.constant(9, DType::kF32));
   e.outputs = {v};
   return e;
 }
-bool reads_residual(int kind) { return kind == 1 || kind == 3; }
-
 void finish(Problem* p, std::vector<HostTensor>* inputs, const HostTensor& sums, int kind, std::mt19937_64& rng,
-            const char* kernel) {
+            const Kernels& kernels, const char* kernel) {
   p->num_main = static_cast<int>(inputs->size());
-  p->epilogue = epilogue(kind);
-  p->outputs = {rig::desc(kind == 5 ? DType::kU8 : DType::kF32, sums.dims())};
+  p->epilogue = epilogue(kind, kernels.quantized());
+  p->outputs = {rig::desc(kind == 0 ? DType::kF32 : p->epilogue.output_type(), sums.dims())};
   std::vector<HostTensor> operands;
-  if (reads_residual(kind)) {
-    operands.push_back(values(rng, sums.dims()));
+  if (const DType type = residual_of(kind); type != DType::kInvalid) {
+    operands.push_back(type == DType::kF32 ? values(rng, sums.dims())
+                                           : rig::random_tensor(rng, type, sums.dims(), -128, 255));
     inputs->push_back(operands[0]);
     p->inputs.push_back(desc_of(operands[0]));
   }
@@ -92,7 +131,14 @@ void finish(Problem* p, std::vector<HostTensor>* inputs, const HostTensor& sums,
       kind == 0 ? rig::converted(sums, DType::kF32) : rig::apply_epilogue(p->epilogue, sums, operands);
   rig::Options options;
   options.kernel = kernel;
-  options.tolerance = kind == 5 ? 0 : 2e-5;
+  options.tolerance = kind >= kFloatKinds ? 0 : 2e-5;
+  // Activations of BF16 kernels are right to 2^-12; what lies next to a border between two bytes may become either.
+  if (kind == 4 && kernels.type == DType::kBF16) options.tolerance = 5e-4;
+  if (kind == 8) {
+    double largest = 1;
+    for (int64_t i = 0; i < want.volume(); ++i) largest = std::max(largest, std::fabs(want.get_f64(i)));
+    options.tolerance = 1.001 / largest;
+  }
   rig::check(*p, *inputs, {want}, options);
 }
 
@@ -102,7 +148,9 @@ TEST_P(DenseTest, Products) {
   for (int i = 0; i < 40; ++i) {
     // Depths beyond one part, rows beyond one unit, columns that fill no panel.
     const int64_t batch = pick(rng, 1, 3), m = i % 4 == 0 ? pick(rng, 90, 210) : pick(rng, 1, 30);
-    const int64_t k = i % 3 == 0 ? pick(rng, 250, 600) : pick(rng, 1, 70),
+    const int64_t k = i % 3 == 0   ? pick(rng, 250, 600)
+                      : i % 3 == 1 ? pick(rng, 1, 4) * 64
+                                   : pick(rng, 1, 70),
                   n = i % 5 == 0 ? pick(rng, 200, 300) : pick(rng, 1, 70);
     const bool trans_b = pick(rng, 0, 1) == 1, bias = pick(rng, 0, 1) == 1;
     Problem p;
@@ -123,7 +171,7 @@ TEST_P(DenseTest, Products) {
           sum += of.product(in[0].get_f64(r * k + e), in[1].get_f64(trans_b ? c * k + e : e * n + c), c);
         sums.set_f64(r * n + c, sum);
       }
-    finish(&p, &in, sums, i % (GetParam() ? 6 : 5), rng, GetParam() ? "gemm_i8_pairs" : "gemm_f32_tiled");
+    finish(&p, &in, sums, i % (GetParam().quantized() ? kKinds : kFloatKinds), rng, GetParam(), GetParam().gemm);
     if (HasFatalFailure()) return;
   }
 }
@@ -133,7 +181,9 @@ TEST_P(DenseTest, Convolutions) {
   SCOPED_TRACE("seed " + std::to_string(rig::seed()));
   for (int i = 0; i < 60; ++i) {
     const auto spatial = static_cast<size_t>(pick(rng, 1, 3));
-    const int64_t batch = pick(rng, 1, 2), depth = i % 6 == 0 ? pick(rng, 257, 300) : pick(rng, 1, 40);
+    const int64_t batch = pick(rng, 1, 2), depth = i % 6 == 0   ? pick(rng, 257, 300)
+                                                   : i % 6 == 1 ? 64
+                                                                : pick(rng, 1, 40);
     const int64_t channels = pick(rng, 1, 50);
     std::array<int64_t, 3> in{1, 1, 1}, filter{1, 1, 1}, stride{1, 1, 1}, dilation{1, 1, 1}, begin{0, 0, 0},
         end{0, 0, 0}, out{1, 1, 1};
@@ -189,14 +239,13 @@ TEST_P(DenseTest, Convolutions) {
                     }
               sums.set_f64(at++, sum);
             }
-    finish(&p, &tensors, sums, i % (GetParam() ? 6 : 5), rng,
-           GetParam() ? "conv_i8_channels_last_pairs" : "conv_f32_channels_last_tiled");
+    finish(&p, &tensors, sums, i % (GetParam().quantized() ? kKinds : kFloatKinds), rng, GetParam(), GetParam().conv);
     if (HasFatalFailure()) return;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, DenseTest, testing::Bool(),
-                         [](const auto& which) { return which.param ? "i8" : "f32"; });
+INSTANTIATE_TEST_SUITE_P(Types, DenseTest, testing::ValuesIn(kKernels),
+                         [](const auto& which) { return which.param.name; });
 
 // Sums that an int32 might not hold, zero points outside the type.
 TEST(DenseInt8Test, Refuses) {

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "backends/cpu/dense/activation_avx512_inl.h"
 #include "backends/cpu/dense/bf16_tile.h"
 
 namespace wootz::cpu {
@@ -20,57 +21,9 @@ __m512bh pair_of(const uint16_t* at) {
   return reinterpret_cast<__m512bh>(_mm512_set1_epi32(both));
 }
 
-// The functions below are right to 2^-12 or better, which rounding to BF16 then hides.
-
-// 2^t for |t| <= 130: a polynomial of degree 3 on half an octave to either side (relative error 2^-13.7).
-__m512 power_of_2(__m512 t) {
-  const __m512 whole = _mm512_roundscale_ps(t, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-  const __m512 r = _mm512_sub_ps(t, whole);
-  __m512 p = _mm512_fmadd_ps(r, _mm512_set1_ps(0.0551716f), _mm512_set1_ps(0.2426112f));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(0.693261f));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(0.9999281f));
-  return _mm512_scalef_ps(p, whole);
-}
-
-// 1 / (1 + exp(-x)), with the hardware's estimate of a reciprocal. Infinite x give 0 and 1, NaN stays NaN.
-__m512 sigmoid(__m512 x) {
-  const __m512 t = _mm512_mul_ps(x, _mm512_set1_ps(-1.44269504f));
-  const __m512 e = power_of_2(_mm512_min_ps(_mm512_set1_ps(130), _mm512_max_ps(_mm512_set1_ps(-130), t)));
-  return _mm512_rcp14_ps(_mm512_add_ps(_mm512_set1_ps(1), e));
-}
-
-// x / 2 * (1 + erf(x / sqrt(2))) with erf(z) = 1 - (a t + ... + e t^5) exp(-z^2), t = 1 / (1 + p z), after Abramowitz
-// and Stegun, Handbook of Mathematical Functions, 7.1.26.
-__m512 gelu(__m512 x) {
-  const __m512 z = _mm512_mul_ps(_mm512_abs_ps(x), _mm512_set1_ps(0.70710678f));
-  const __m512 t = _mm512_rcp14_ps(_mm512_fmadd_ps(z, _mm512_set1_ps(0.3275911f), _mm512_set1_ps(1)));
-  __m512 p = _mm512_fmadd_ps(t, _mm512_set1_ps(1.061405429f), _mm512_set1_ps(-1.453152027f));
-  p = _mm512_fmadd_ps(p, t, _mm512_set1_ps(1.421413741f));
-  p = _mm512_fmadd_ps(p, t, _mm512_set1_ps(-0.284496736f));
-  p = _mm512_mul_ps(_mm512_fmadd_ps(p, t, _mm512_set1_ps(0.254829592f)), t);
-  const __m512 power = _mm512_mul_ps(_mm512_mul_ps(z, z), _mm512_set1_ps(-1.44269504f));
-  const __m512 e = power_of_2(_mm512_max_ps(_mm512_set1_ps(-130), power));
-  const __m512 half = _mm512_mul_ps(_mm512_mul_ps(p, _mm512_set1_ps(0.5f)), e);
-  // The part of a normal distribution below x: `half` where x is negative, all but that elsewhere.
-  const __mmask16 negative = _mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_LT_OQ);
-  return _mm512_mul_ps(x, _mm512_mask_blend_ps(negative, _mm512_sub_ps(_mm512_set1_ps(1), half), half));
-}
-
 template <Activation kActivation>
 inline __m512 activated(const Bf16Tile& t, __m512 x) {
-  if constexpr (kActivation == Activation::kSilu)
-    return _mm512_mul_ps(x, sigmoid(_mm512_mul_ps(x, _mm512_set1_ps(t.alpha))));
-  if constexpr (kActivation == Activation::kSigmoid) return sigmoid(x);
-  if constexpr (kActivation == Activation::kGeluErf) return gelu(x);
-  if constexpr (kActivation == Activation::kGeluTanh) {
-    const __m512 cubic = _mm512_fmadd_ps(_mm512_mul_ps(x, x), _mm512_set1_ps(0.0713548f), _mm512_set1_ps(1.5957691f));
-    return _mm512_mul_ps(x, sigmoid(_mm512_mul_ps(x, cubic)));
-  }
-  if constexpr (kActivation == Activation::kHardSigmoid || kActivation == Activation::kHardSwish) {
-    const __m512 line = _mm512_fmadd_ps(x, _mm512_set1_ps(t.alpha), _mm512_set1_ps(t.beta));
-    const __m512 gate = _mm512_min_ps(_mm512_set1_ps(1), _mm512_max_ps(_mm512_setzero_ps(), line));
-    return kActivation == Activation::kHardSwish ? _mm512_mul_ps(x, gate) : gate;
-  }
+  if constexpr (kActivation != Activation::kNone) return activate<kActivation, false>(x, t.alpha, t.beta);
   // The second operand is kept when it is NaN.
   if (t.bounded) x = _mm512_min_ps(_mm512_set1_ps(t.high), _mm512_max_ps(_mm512_set1_ps(t.low), x));
   return x;

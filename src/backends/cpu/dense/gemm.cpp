@@ -1,8 +1,10 @@
 // Family gemm of f32, BF16 or 8 bits, with a constant matrix at the right: every batch multiplies the same one, so all
 // rows are one matrix.
 #include "backend/operand_dims.h"
+#include "backends/cpu/dense/amx.h"
 #include "backends/cpu/dense/bf16.h"
 #include "backends/cpu/dense/blocks.h"
+#include "backends/cpu/dense/copy_runs.h"
 #include "backends/cpu/dense/int8.h"
 #include "backends/cpu/function_kernel.h"
 
@@ -15,6 +17,13 @@ class MatrixRows final : public DenseRows<T> {
   explicit MatrixRows(int64_t depth) : depth_(depth) {}
   void find(const T* input, int64_t first, int64_t count, const T** taps) const override {
     for (int64_t i = 0; i < count; ++i) taps[i] = input + (first + i) * depth_;
+  }
+  bool plain() const override { return true; }
+  void copy(const T* input, int64_t first, int64_t count, const SumRuns&, T* to, int64_t stride) const override {
+    const int64_t bytes = depth_ * static_cast<int64_t>(sizeof(T));
+    for (int64_t i = 0; i < count; ++i)
+      copy_runs({reinterpret_cast<const char*>(input + (first + i) * depth_), 0, bytes, 1,
+                 reinterpret_cast<char*>(to + i * stride), whole_lines(bytes)});
   }
 
  private:
@@ -68,6 +77,14 @@ Status applies_to_int8(const Problem& p) {
   return dense_int8_scales(p, s).status();
 }
 
+Status applies_to_amx_int8(const Problem& p) {
+  WOOTZ_RETURN_IF_ERROR(check_dense_form(p));
+  WOOTZ_ASSIGN_OR_RETURN(const DenseShape s, form(p));
+  return amx_int8_scales(p, s).status();
+}
+
+// In BF16 or 8 bits by vectors or by tiles.
+template <bool kAmx>
 class GemmKernel final : public Kernel {
  public:
   GemmKernel(const Problem& p, Epilogue e, const KernelOptions& o)
@@ -84,10 +101,15 @@ class GemmKernel final : public Kernel {
       return trans_b ? column * s.depth + e : e * s.columns + column;
     };
     if (type() == DType::kF32) return std::optional(pack_panels(s, dense_ops(options_.isa), source, index));
+    if (kAmx && type() == DType::kBF16)
+      return std::optional(pack_amx_panels<uint16_t>(s, amx_sum(s), 0, source, index));
     if (type() == DType::kBF16) return std::optional(pack_bf16_panels(s, source, index));
     WOOTZ_ASSIGN_OR_RETURN(const GemmScales scales, dense_int8_scales(problem_, s));
+    if (kAmx) return std::optional(pack_amx_panels<int8_t>(s, amx_sum(s), scales.x_zero, source, index));
     return std::optional(pack_int8_panels(s, int8_ops(options_.isa), scales.w_zero, source, index));
   }
+
+  int in_place(int) const override { return kAmx ? amx_in_place(problem_) : -1; }
 
   Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
     if (args.inputs.size() != problem_.inputs.size() || args.outputs.size() != 1)
@@ -95,9 +117,15 @@ class GemmKernel final : public Kernel {
     WOOTZ_ASSIGN_OR_RETURN(const DenseShape s, shape_of(problem_, args.inputs, args.outputs[0]));
     if (type() == DType::kF32)
       return make_dense_call(problem_, options_, epilogue_, s, std::make_unique<MatrixRows<float>>(s.depth), args);
+    if (kAmx && type() == DType::kBF16)
+      return make_amx_call<uint16_t>(problem_, options_, epilogue_, s, amx_sum(s), nullptr,
+                                     std::make_unique<MatrixRows<uint16_t>>(s.depth), args);
     if (type() == DType::kBF16)
       return make_bf16_call(problem_, options_, epilogue_, s, std::make_unique<MatrixRows<uint16_t>>(s.depth), args);
     WOOTZ_ASSIGN_OR_RETURN(const GemmScales scales, dense_int8_scales(problem_, s));
+    if (kAmx)
+      return make_amx_call<uint8_t>(problem_, options_, epilogue_, s, amx_sum(s), &scales,
+                                    std::make_unique<MatrixRows<uint8_t>>(s.depth), args);
     return make_int8_call(problem_, options_, epilogue_, s, scales, std::make_unique<MatrixRows<uint8_t>>(s.depth),
                           args);
   }
@@ -110,9 +138,10 @@ class GemmKernel final : public Kernel {
   KernelOptions options_;
 };
 
+template <bool kAmx>
 Result<std::unique_ptr<Kernel>> create_gemm(const Problem& p, const KernelOptions& options) {
   WOOTZ_ASSIGN_OR_RETURN(Epilogue e, Epilogue::make(p, DType::kF32, options.isa));
-  return std::unique_ptr<Kernel>(std::make_unique<GemmKernel>(p, std::move(e), options));
+  return std::unique_ptr<Kernel>(std::make_unique<GemmKernel<kAmx>>(p, std::move(e), options));
 }
 
 double gemm_cost_us(const Problem& p, const KernelOptions& options) {
@@ -128,10 +157,25 @@ double gemm_int8_cost_us(const Problem& p, const KernelOptions& options) {
   return s.ok() ? int8_cost_us(p, *s, options) : 0;
 }
 
+template <class T>
+double gemm_amx_cost_us(const Problem& p, const KernelOptions& options) {
+  const Result<DenseShape> s = shape_of(p, operand_dims(p.inputs), p.outputs[0].dims);
+  return s.ok() ? amx_cost_us(AmxRows<T>(*s, amx_sum(*s), std::make_unique<MatrixRows<T>>(s->depth)).work(), options)
+                : 0;
+}
+
 }  // namespace
 
-const KernelEntry gemm_f32_tiled{Family::kGemm, kSchemeLinear, gemm_applies, create_gemm, true, gemm_cost_us};
-const KernelEntry gemm_bf16_tiled{Family::kGemm, kSchemeLinear, applies_to_bf16, create_gemm, true, gemm_bf16_cost_us};
-const KernelEntry gemm_i8_pairs{Family::kGemm, kSchemeLinear, applies_to_int8, create_gemm, true, gemm_int8_cost_us};
+const KernelEntry gemm_f32_tiled{Family::kGemm, kSchemeLinear, gemm_applies, create_gemm<false>, true, gemm_cost_us};
+const KernelEntry gemm_bf16_tiled{Family::kGemm,      kSchemeLinear, applies_to_bf16,
+                                  create_gemm<false>, true,          gemm_bf16_cost_us};
+const KernelEntry gemm_i8_pairs{Family::kGemm,      kSchemeLinear, applies_to_int8,
+                                create_gemm<false>, true,          gemm_int8_cost_us};
+const KernelEntry gemm_i8_amx{Family::kGemm,     kSchemeLinear, applies_to_amx_int8,
+                              create_gemm<true>, true,          gemm_amx_cost_us<uint8_t>,
+                              Needs::kAmxInt8};
+const KernelEntry gemm_bf16_amx{Family::kGemm,     kSchemeLinear, applies_to_bf16,
+                                create_gemm<true>, true,          gemm_amx_cost_us<uint16_t>,
+                                Needs::kAmxBf16};
 
 }  // namespace wootz::cpu

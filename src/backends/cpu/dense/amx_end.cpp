@@ -1,0 +1,163 @@
+#include "backends/cpu/dense/amx_end.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "backends/cpu/onednn/post_ops.h"
+
+namespace wootz::cpu {
+namespace {
+
+using dnnl::algorithm;
+using Kind = AmxEnd::Kind;
+using Type = AmxEnd::Type;
+
+std::optional<Type> type_of(DType type) {
+  switch (type) {
+    case DType::kF32: return Type::kF32;
+    case DType::kBF16: return Type::kBf16;
+    case DType::kU8: return Type::kU8;
+    case DType::kI8: return Type::kI8;
+    default: return std::nullopt;
+  }
+}
+bool is_bytes(Type type) { return type == Type::kU8 || type == Type::kI8; }
+
+struct ActivationRow {
+  algorithm from;
+  Activation to;
+};
+constexpr ActivationRow kActivations[] = {
+    {algorithm::eltwise_swish, Activation::kSilu},
+    {algorithm::eltwise_logistic, Activation::kSigmoid},
+    {algorithm::eltwise_gelu_erf, Activation::kGeluErf},
+    {algorithm::eltwise_gelu_tanh, Activation::kGeluTanh},
+    {algorithm::eltwise_hardsigmoid, Activation::kHardSigmoid},
+    {algorithm::eltwise_hardswish, Activation::kHardSwish},
+};
+
+std::optional<AmxEnd> from_eltwise(const dnn::ChainOp& op) {
+  AmxEnd e{.alpha = op.alpha, .beta = op.beta};
+  switch (op.algorithm) {
+    case algorithm::eltwise_linear: return e;
+    case algorithm::eltwise_round: e.kind = Kind::kRound; return e;
+    case algorithm::eltwise_clip: e.kind = Kind::kClip; return e;
+    case algorithm::eltwise_relu:
+      if (op.alpha != 0) return std::nullopt;
+      e.kind = Kind::kClip;
+      e.beta = std::numeric_limits<float>::infinity();
+      return e;
+    default: break;
+  }
+  for (const ActivationRow& row : kActivations) {
+    if (row.from != op.algorithm) continue;
+    e.kind = Kind::kActivation;
+    e.activation = row.to;
+    return e;
+  }
+  return std::nullopt;
+}
+
+// An operand that lies as the result does.
+std::optional<AmxEnd> from_operand(const Problem& p, const dnn::ChainOp& op) {
+  const size_t input = static_cast<size_t>(p.num_main) + op.operand - 1;
+  if (op.operand < 1 || input >= p.inputs.size()) return std::nullopt;
+  const TensorDesc &t = p.inputs[input], &y = p.outputs[0];
+  const std::optional<Type> type = type_of(t.dtype);
+  if (!type || t.layout != y.layout || !(t.dims == y.dims) || !(t.max_dims == y.max_dims)) return std::nullopt;
+  return AmxEnd{
+      .kind = Kind::kAdd, .type = *type, .alpha = op.alpha, .beta = op.beta, .input = static_cast<int>(input)};
+}
+
+// `by` > 0 times all that ends[0, count) and the sums give.
+void multiply(AmxFinish* f, size_t count, float by) {
+  f->factor *= by;
+  f->shift *= by;
+  for (size_t i = 0; i < count; ++i) {
+    AmxEnd& e = f->ends[i];
+    if (e.kind != Kind::kLinear) e.alpha *= by;
+    e.beta *= by;
+  }
+}
+
+// A last factor goes into what is ahead of it, if all of that can take it.
+void fold_last_factor(AmxFinish* f) {
+  if (f->ends.empty() || f->ends.back().kind != Kind::kLinear || f->ends.back().beta != 0) return;
+  const float by = f->ends.back().alpha;
+  const auto holds = [](const AmxEnd& e) {
+    return e.kind == Kind::kClip || e.kind == Kind::kAdd || e.kind == Kind::kLinear;
+  };
+  if (!(by > 0) || !std::all_of(f->ends.begin(), f->ends.end(), holds)) return;
+  f->ends.pop_back();
+  multiply(f, f->ends.size(), by);
+}
+
+// Factors and shifts ahead of everything else belong to the sums' scales.
+void fold_first(AmxFinish* f) {
+  while (!f->ends.empty() && f->ends.front().kind == Kind::kLinear) {
+    const AmxEnd e = f->ends.front();
+    f->factor *= e.alpha;
+    f->shift = f->shift * e.alpha + e.beta;
+    f->ends.erase(f->ends.begin());
+  }
+  for (size_t i = 0; i < f->ends.size() && f->ends[i].kind == Kind::kAdd; ++i) {
+    f->shift += f->ends[i].beta;
+    f->ends[i].beta = 0;
+  }
+}
+
+// Bounds that storing in a byte has anyway.
+void drop_last_bounds(AmxFinish* f) {
+  if (f->ends.empty() || f->ends.back().kind != Kind::kClip || f->may_be_nan) return;
+  const float low = f->type == Type::kU8 ? 0 : -128, high = f->type == Type::kU8 ? 255 : 127;
+  const auto zero = static_cast<float>(f->zero);
+  if (f->ends.back().alpha + zero <= low && f->ends.back().beta + zero >= high) f->ends.pop_back();
+}
+
+bool append(const Problem& p, const dnn::ChainOp& op, AmxFinish* f) {
+  using ChainKind = dnn::ChainOp::Kind;
+  std::optional<AmxEnd> e;
+  switch (op.kind) {
+    case ChainKind::kConvert: return true;  // storing does that
+    case ChainKind::kEltwise: e = from_eltwise(op); break;
+    case ChainKind::kAdd: e = from_operand(p, op); break;
+    case ChainKind::kQuantize:
+      e = AmxEnd{.alpha = 1 / op.alpha};
+      f->zero = static_cast<int32_t>(op.beta);
+      if (!std::isnormal(e->alpha)) return false;
+      break;
+    case ChainKind::kBinary:
+    case ChainKind::kPRelu: return false;
+  }
+  if (!e) return false;
+  // These are approximations, which narrow types hide.
+  if (e->kind == Kind::kActivation && f->type == Type::kF32 && p.inputs[0].dtype != DType::kBF16) return false;
+  f->may_be_nan |= e->kind == Kind::kAdd && !is_bytes(e->type);
+  if (e->kind == Kind::kLinear && e->alpha == 1 && e->beta == 0) return true;
+  f->ends.push_back(*e);
+  return true;
+}
+
+}  // namespace
+
+std::optional<AmxFinish> read_amx_finish(const Problem& p) {
+  const std::optional<Type> type = type_of(p.outputs[0].dtype);
+  if (!type) return std::nullopt;
+  AmxFinish f;
+  f.type = *type;
+  f.may_be_nan = p.inputs[0].dtype == DType::kBF16;
+  if (p.epilogue.empty()) return is_bytes(*type) ? std::nullopt : std::optional(f);
+  const dnn::Chain chain = dnn::linear_chain(p.epilogue);
+  if (!chain.complete) return std::nullopt;
+  const bool quantizes = !chain.ops.empty() && chain.ops.back().kind == dnn::ChainOp::Kind::kQuantize;
+  if (quantizes != is_bytes(*type)) return std::nullopt;
+  for (const dnn::ChainOp& op : chain.ops)
+    if (!append(p, op, &f)) return std::nullopt;
+  if (quantizes) fold_last_factor(&f);
+  fold_first(&f);
+  if (quantizes) drop_last_bounds(&f);
+  return f;
+}
+
+}  // namespace wootz::cpu

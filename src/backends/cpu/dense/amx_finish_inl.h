@@ -1,0 +1,293 @@
+// What follows the sums of AMX's tiles, in AVX-512. For the file of the tiles.
+#pragma once
+
+#include <immintrin.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "backends/cpu/dense/activation_avx512_inl.h"
+#include "backends/cpu/dense/amx_tile.h"
+
+namespace wootz::cpu {
+namespace {
+
+constexpr int64_t kLanes = 16;
+
+inline __mmask16 first(int64_t n) { return static_cast<__mmask16>(n <= 0 ? 0 : n < kLanes ? (1U << n) - 1 : 0xffff); }
+
+// Sums of a block that wait for what follows them.
+struct Pending {
+  const int32_t* sums = nullptr;  // row i at sums + i * 32
+  int64_t row = 0, rows = 0, column = 0, next = 0;
+  bool done() const { return next >= rows; }
+};
+// Goes on with the next `pairs` pairs of rows.
+using Finish = void (*)(const AmxUnit& u, Pending* pending, int64_t pairs);
+
+// What all rows of a panel have in common.
+struct Columns {
+  __mmask16 mask[2];
+  __m512 scale[2], bias[2];
+  __attribute__((always_inline)) Columns(const AmxUnit& u, int64_t column) {
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; ++i) {
+      const int64_t c = column + i * kLanes;
+      mask[i] = first(u.columns - c);
+      scale[i] = _mm512_loadu_ps(u.scale + c);
+      bias[i] = _mm512_loadu_ps(u.bias + c);
+    }
+  }
+};
+
+// Two rows of a panel: v[0], v[1] and v[2], v[3]; where there is no second one, the first twice.
+struct Pair {
+  __m512 v[4];
+  int64_t at[2];  // where the rows' results lie, from the unit's first on
+};
+
+inline bool is_result(const AmxUnit& u, int64_t row) { return u.places == nullptr || u.places[row] >= 0; }
+
+// The next rows that are results; false: there are none.
+template <bool kIntegers>
+__attribute__((always_inline)) inline bool load(const AmxUnit& u, const Columns& columns, Pending* from, Pair* p) {
+  int64_t row[2] = {from->next, 0};
+  while (row[0] < from->rows && !is_result(u, from->row + row[0])) ++row[0];
+  if (row[0] >= from->rows) {
+    from->next = row[0];
+    return false;
+  }
+  row[1] = row[0] + 1 < from->rows && is_result(u, from->row + row[0] + 1) ? row[0] + 1 : row[0];
+  from->next = row[1] + 1;
+#pragma GCC unroll 2
+  for (int i = 0; i < 2; ++i) {
+    const int64_t place = from->row + row[i];
+    p->at[i] = (u.places == nullptr ? place : u.places[place]) * u.out_stride + from->column;
+  }
+#pragma GCC unroll 4
+  for (int j = 0; j < 4; ++j) {
+    const __m512i sum = _mm512_load_si512(from->sums + row[j / 2] * kAmxPanel + j % 2 * kLanes);
+    p->v[j] = _mm512_fmadd_ps(kIntegers ? _mm512_cvtepi32_ps(sum) : _mm512_castsi512_ps(sum), columns.scale[j % 2],
+                              columns.bias[j % 2]);
+  }
+  return true;
+}
+
+template <AmxEnd::Type kType>
+inline __m512 operand(const void* base, int64_t at, __mmask16 mask) {
+  if constexpr (kType == AmxEnd::Type::kF32) return _mm512_maskz_loadu_ps(mask, static_cast<const float*>(base) + at);
+  if constexpr (kType == AmxEnd::Type::kBf16) {
+    const __m256i bits = _mm256_maskz_loadu_epi16(mask, static_cast<const uint16_t*>(base) + at);
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
+  }
+  const __m128i bytes = _mm_maskz_loadu_epi8(mask, static_cast<const char*>(base) + at);
+  return _mm512_cvtepi32_ps(kType == AmxEnd::Type::kU8 ? _mm512_cvtepu8_epi32(bytes) : _mm512_cvtepi8_epi32(bytes));
+}
+
+// An operand that is added: alpha * operand + beta.
+struct Added {
+  const char* base;
+  int64_t first;  // where what belongs to the unit's first result lies
+  __m512 alpha, beta;
+  __attribute__((always_inline)) Added(const AmxUnit& u, const AmxEnd& e)
+      : base(static_cast<const char*>(u.inputs[e.input])),
+        first(u.first),
+        alpha(_mm512_set1_ps(e.alpha)),
+        beta(_mm512_set1_ps(e.beta)) {}
+};
+template <AmxEnd::Type kType, bool kShifts>
+__attribute__((always_inline)) inline void add(const Added& added, const Columns& columns, Pair& p) {
+#pragma GCC unroll 4
+  for (int j = 0; j < 4; ++j) {
+    const __m512 x = operand<kType>(added.base, added.first + p.at[j / 2] + j % 2 * kLanes, columns.mask[j % 2]);
+    p.v[j] = _mm512_fmadd_ps(x, added.alpha, kShifts ? _mm512_add_ps(p.v[j], added.beta) : p.v[j]);
+  }
+}
+
+// The second operand is kept when it is NaN.
+inline void clip(__m512 low, __m512 high, Pair& p) {
+#pragma GCC unroll 4
+  for (int j = 0; j < 4; ++j) p.v[j] = _mm512_min_ps(high, _mm512_max_ps(low, p.v[j]));
+}
+
+template <AmxEnd::Type kType>
+inline void store_bytes(const AmxUnit& u, const Columns& columns, const Pair& p) {
+  __m512i q[4];
+#pragma GCC unroll 4
+  for (int j = 0; j < 4; ++j) q[j] = _mm512_cvtps_epi32(p.v[j]);
+  if (u.guarded) {
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j) {
+      const __mmask16 large = _mm512_cmp_ps_mask(p.v[j], _mm512_set1_ps(65536), _CMP_GT_OQ);
+      const __m512i known = _mm512_maskz_mov_epi32(_mm512_cmp_ps_mask(p.v[j], p.v[j], _CMP_ORD_Q), q[j]);
+      q[j] = _mm512_mask_mov_epi32(known, large, _mm512_set1_epi32(65536));
+    }
+  }
+  __m512i a = _mm512_packs_epi32(q[0], q[1]), b = _mm512_packs_epi32(q[2], q[3]);
+  if (u.zero != 0) {
+    const __m512i zero = _mm512_set1_epi16(static_cast<int16_t>(u.zero));
+    a = _mm512_adds_epi16(a, zero);
+    b = _mm512_adds_epi16(b, zero);
+  }
+  const __m512i packed = kType == AmxEnd::Type::kU8 ? _mm512_packus_epi16(a, b) : _mm512_packs_epi16(a, b);
+  // Packing goes by groups of four from each of the four vectors.
+  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  const __m512i rows = _mm512_permutexvar_epi32(order, packed);
+  const auto mask = static_cast<__mmask32>(columns.mask[0] | (uint32_t{columns.mask[1]} << 16));
+  _mm256_mask_storeu_epi8(u.out + p.at[0], mask, _mm512_castsi512_si256(rows));
+  _mm256_mask_storeu_epi8(u.out + p.at[1], mask, _mm512_extracti64x4_epi64(rows, 1));
+}
+
+template <AmxEnd::Type kType>
+inline void store(const AmxUnit& u, const Columns& columns, const Pair& p) {
+  if constexpr (kType == AmxEnd::Type::kU8 || kType == AmxEnd::Type::kI8) return store_bytes<kType>(u, columns, p);
+#pragma GCC unroll 4
+  for (int j = 0; j < 4; ++j) {
+    const int64_t at = p.at[j / 2] + j % 2 * kLanes;
+    if constexpr (kType == AmxEnd::Type::kF32)
+      _mm512_mask_storeu_ps(u.out + 4 * at, columns.mask[j % 2], p.v[j]);
+    else
+      _mm256_mask_storeu_epi16(u.out + 2 * at, columns.mask[j % 2],
+                               reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(p.v[j])));
+  }
+}
+
+template <Activation kActivation, bool kFine>
+inline void activate(const AmxEnd& e, Pair& p) {
+#pragma GCC unroll 4
+  for (int j = 0; j < 4; ++j) p.v[j] = activate<kActivation, kFine>(p.v[j], e.alpha, e.beta);
+}
+inline void activate(const AmxEnd& e, Pair& p) {
+  switch (e.activation) {
+    case Activation::kSilu: return activate<Activation::kSilu, true>(e, p);
+    case Activation::kSigmoid: return activate<Activation::kSigmoid, true>(e, p);
+    case Activation::kGeluErf: return activate<Activation::kGeluErf, true>(e, p);
+    case Activation::kGeluTanh: return activate<Activation::kGeluTanh, true>(e, p);
+    case Activation::kHardSigmoid: return activate<Activation::kHardSigmoid, true>(e, p);
+    case Activation::kHardSwish: return activate<Activation::kHardSwish, true>(e, p);
+    case Activation::kNone: break;
+  }
+}
+
+inline void add(const AmxUnit& u, const Columns& columns, const AmxEnd& e, Pair& p) {
+  switch (e.type) {
+    case AmxEnd::Type::kF32: return add<AmxEnd::Type::kF32, true>(Added(u, e), columns, p);
+    case AmxEnd::Type::kBf16: return add<AmxEnd::Type::kBf16, true>(Added(u, e), columns, p);
+    case AmxEnd::Type::kU8: return add<AmxEnd::Type::kU8, true>(Added(u, e), columns, p);
+    case AmxEnd::Type::kI8: return add<AmxEnd::Type::kI8, true>(Added(u, e), columns, p);
+  }
+}
+
+inline void apply(const AmxUnit& u, const Columns& columns, const AmxEnd& e, Pair& p) {
+  const __m512 alpha = _mm512_set1_ps(e.alpha), beta = _mm512_set1_ps(e.beta);
+  switch (e.kind) {
+    case AmxEnd::Kind::kLinear:
+      for (__m512& x : p.v) x = _mm512_fmadd_ps(x, alpha, beta);
+      return;
+    case AmxEnd::Kind::kClip: return clip(alpha, beta, p);
+    case AmxEnd::Kind::kRound:
+      for (__m512& x : p.v) x = _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+      return;
+    case AmxEnd::Kind::kAdd: return add(u, columns, e, p);
+    case AmxEnd::Kind::kActivation: return activate(e, p);
+  }
+}
+
+// Any ends, by way of memory.
+template <bool kIntegers, AmxEnd::Type kStored>
+void finish_any(const AmxUnit& u, Pending* pending, int64_t pairs) {
+  const Columns columns(u, pending->column);
+  Pair p;
+  for (; pairs > 0 && load<kIntegers>(u, columns, pending, &p); --pairs) {
+    for (int i = 0; i < u.num_ends; ++i) apply(u, columns, u.ends[i], p);
+    store<kStored>(u, columns, p);
+  }
+}
+
+// An operand that is added, or none (kI8 and kAdds false), and bounds, or none: in registers.
+template <bool kIntegers, AmxEnd::Type kStored, bool kAdds, AmxEnd::Type kAdded>
+void finish_plain(const AmxUnit& unit, Pending* pending, int64_t pairs) {
+  // Copies that nothing else points to stay in registers.
+  const AmxUnit u = unit;
+  Pending from = *pending;
+  const Columns columns(u, from.column);
+  const bool clips = u.num_ends > (kAdds ? 1 : 0);
+  const AmxEnd bounds = clips ? u.ends[u.num_ends - 1] : AmxEnd();
+  std::optional<Added> added;
+  if constexpr (kAdds) added.emplace(u, u.ends[0]);
+  const __m512 low = _mm512_set1_ps(bounds.alpha), high = _mm512_set1_ps(bounds.beta);
+  Pair p;
+  for (; pairs > 0 && load<kIntegers>(u, columns, &from, &p); --pairs) {
+    if constexpr (kAdds) add<kAdded, false>(*added, columns, p);
+    if (clips) clip(low, high, p);
+    store<kStored>(u, columns, p);
+  }
+  pending->next = from.next;
+}
+
+// An activation, then a factor or nothing: in registers.
+template <bool kIntegers, AmxEnd::Type kStored, Activation kActivation>
+void finish_active(const AmxUnit& unit, Pending* pending, int64_t pairs) {
+  // Copies that nothing else points to stay in registers.
+  const AmxUnit u = unit;
+  Pending from = *pending;
+  const Columns columns(u, from.column);
+  constexpr bool kFine = kStored == AmxEnd::Type::kU8 || kStored == AmxEnd::Type::kI8;
+  const AmxEnd e = u.ends[0];
+  const __m512 factor = _mm512_set1_ps(u.num_ends > 1 ? u.ends[1].alpha : 1.0f);
+  Pair p;
+  for (; pairs > 0 && load<kIntegers>(u, columns, &from, &p); --pairs) {
+    activate<kActivation, kFine>(e, p);
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j) p.v[j] = _mm512_mul_ps(p.v[j], factor);
+    store<kStored>(u, columns, p);
+  }
+  pending->next = from.next;
+}
+template <bool kIntegers, AmxEnd::Type kStored>
+Finish finish_active_of(Activation activation) {
+  switch (activation) {
+    case Activation::kSilu: return finish_active<kIntegers, kStored, Activation::kSilu>;
+    case Activation::kSigmoid: return finish_active<kIntegers, kStored, Activation::kSigmoid>;
+    case Activation::kGeluErf: return finish_active<kIntegers, kStored, Activation::kGeluErf>;
+    case Activation::kGeluTanh: return finish_active<kIntegers, kStored, Activation::kGeluTanh>;
+    case Activation::kHardSigmoid: return finish_active<kIntegers, kStored, Activation::kHardSigmoid>;
+    case Activation::kHardSwish: return finish_active<kIntegers, kStored, Activation::kHardSwish>;
+    case Activation::kNone: break;
+  }
+  return finish_any<kIntegers, kStored>;
+}
+
+template <bool kIntegers, AmxEnd::Type kStored>
+Finish finish_of(const AmxUnit& u) {
+  using Kind = AmxEnd::Kind;
+  const bool factor = u.num_ends == 2 && u.ends[1].kind == Kind::kLinear && u.ends[1].beta == 0;
+  if ((u.num_ends == 1 || factor) && u.ends[0].kind == Kind::kActivation)
+    return finish_active_of<kIntegers, kStored>(u.ends[0].activation);
+  using Type = AmxEnd::Type;
+  const bool adds = u.num_ends > 0 && u.ends[0].kind == AmxEnd::Kind::kAdd && u.ends[0].beta == 0;
+  const int others = u.num_ends - (adds ? 1 : 0);
+  if (others > 1 || (others == 1 && u.ends[u.num_ends - 1].kind != AmxEnd::Kind::kClip))
+    return finish_any<kIntegers, kStored>;
+  if (!adds) return finish_plain<kIntegers, kStored, false, Type::kI8>;
+  switch (u.ends[0].type) {
+    case Type::kF32: return finish_plain<kIntegers, kStored, true, Type::kF32>;
+    case Type::kBf16: return finish_plain<kIntegers, kStored, true, Type::kBf16>;
+    case Type::kU8: return finish_plain<kIntegers, kStored, true, Type::kU8>;
+    case Type::kI8: break;
+  }
+  return finish_plain<kIntegers, kStored, true, Type::kI8>;
+}
+template <bool kIntegers>
+Finish finish_of(const AmxUnit& u) {
+  switch (u.out_type) {
+    case AmxEnd::Type::kF32: return finish_of<kIntegers, AmxEnd::Type::kF32>(u);
+    case AmxEnd::Type::kBf16: return finish_of<kIntegers, AmxEnd::Type::kBf16>(u);
+    case AmxEnd::Type::kU8: return finish_of<kIntegers, AmxEnd::Type::kU8>(u);
+    case AmxEnd::Type::kI8: break;
+  }
+  return finish_of<kIntegers, AmxEnd::Type::kI8>(u);
+}
+
+}  // namespace
+}  // namespace wootz::cpu
