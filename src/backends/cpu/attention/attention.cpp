@@ -10,6 +10,7 @@
 
 #include "backend/attention_heads.h"
 #include "backends/cpu/attention/pairs.h"
+#include "backends/cpu/attention/scratch.h"
 #include "backends/cpu/attention/tile.h"
 #include "backends/cpu/epilogue.h"
 #include "backends/cpu/function_kernel.h"
@@ -21,33 +22,8 @@
 namespace wootz::cpu {
 namespace {
 
-constexpr int64_t kQueries = 64, kKeys = 128;
 constexpr int64_t kFewQueries = 4;  // below: a query at a time, scores along the row
 constexpr float kLow = -std::numeric_limits<float>::infinity();
-
-int64_t padded(int64_t n) { return (n + 15) / 16 * 16; }
-
-// What one thread needs, in f32 elements.
-struct Scratch {
-  float *query, *turned, *keys, *values, *scores, *mask, *out, *top, *sum, *factor;
-  static int64_t elements(int64_t size, int64_t v_size) {
-    return 2 * kQueries * padded(size) + kKeys * padded(size) + kKeys * padded(v_size) + 3 * kQueries * kKeys +
-           kQueries * padded(v_size) + 3 * kQueries;
-  }
-  Scratch(float* at, int64_t size, int64_t v_size) {
-    const auto take = [&at](int64_t n) { return std::exchange(at, at + n); };
-    query = take(kQueries * padded(size));
-    turned = take(kQueries * padded(size));
-    keys = take(kKeys * padded(size));
-    values = take(kKeys * padded(v_size));
-    scores = take(kQueries * kKeys);
-    mask = take(2 * kQueries * kKeys);
-    out = take(kQueries * padded(v_size));
-    top = take(kQueries);
-    sum = take(kQueries);
-    factor = take(kQueries);
-  }
-};
 
 class AttentionCall final : public Call {
  public:
@@ -62,12 +38,14 @@ class AttentionCall final : public Call {
   RowReader reader;
   const RowOps* rows = nullptr;
   const TileOps* tiles = nullptr;
-  const PairOps* pairs = nullptr;  // null: operands are widened
+  const PairOps* pairs = nullptr;   // null: operands are widened
+  const TilePairs* grid = nullptr;  // null: `pairs` does it all
   Epilogue::Bound end;
   int slots = 1;
 
   size_t workspace() const override {
-    return static_cast<size_t>(slots) * static_cast<size_t>(Scratch::elements(size, v_size)) * sizeof(float) + 64;
+    return static_cast<size_t>(slots) * static_cast<size_t>(AttentionScratch::elements(size, v_size)) * sizeof(float) +
+           64;
   }
 
   Status run(const RunArgs& args) const override {
@@ -76,7 +54,7 @@ class AttentionCall final : public Call {
     auto* memory = reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(args.workspace) + 63) / 64 * 64);
     parallel_slots(batch * heads * blocks, std::max<int64_t>(1, 200000 / std::max<int64_t>(1, cost)), slots,
                    [&](int slot, int64_t begin, int64_t last) {
-                     const Scratch s(memory + slot * Scratch::elements(size, v_size), size, v_size);
+                     const AttentionScratch s(memory + slot * AttentionScratch::elements(size, v_size), size, v_size);
                      for (int64_t i = begin; i < last; ++i) block(args, i / blocks, i % blocks * kQueries, s);
                    });
     return {};
@@ -104,7 +82,7 @@ class AttentionCall final : public Call {
     for (int64_t j = 0; j < n; j += kRowChunk) reader.read(from, at + j, std::min(kRowChunk, n - j), to + j);
   }
 
-  void block(const RunArgs& args, int64_t head, int64_t first, const Scratch& s) const {
+  void block(const RunArgs& args, int64_t head, int64_t first, const AttentionScratch& s) const {
     const int64_t m = std::min(kQueries, queries - first), h = head % heads;
     const Block at{head / heads, h, h / (heads / kv_heads), first, m, padded(m)};
     std::fill_n(s.top, at.wide, kLow);
@@ -112,6 +90,8 @@ class AttentionCall final : public Call {
     std::fill_n(s.out, m * v_size, 0.0f);
     if (m < kFewQueries) {
       few(args, at, s);
+    } else if (grid != nullptr) {
+      many(args, at, s, TileProducts{{*this, args, at, s}});
     } else if (pairs != nullptr) {
       many(args, at, s, PairProducts{*this, args, at, s});
     } else {
@@ -138,7 +118,7 @@ class AttentionCall final : public Call {
     const AttentionCall& c;
     const RunArgs& args;
     const Block& at;
-    const Scratch& s;
+    const AttentionScratch& s;
 
     void prepare() const {
       int64_t stride = 0;
@@ -165,7 +145,7 @@ class AttentionCall final : public Call {
     const AttentionCall& c;
     const RunArgs& args;
     const Block& at;
-    const Scratch& s;
+    const AttentionScratch& s;
 
     const uint16_t* rows_of(int i, const HeadLines& lines, int64_t head, int64_t first) const {
       return static_cast<const uint16_t*>(args.inputs[i]) + lines.at(at.b, head, first);
@@ -193,6 +173,28 @@ class AttentionCall final : public Call {
     }
   };
 
+  // By tiles: the weights' pairs are turned, so that a query's lie side by side, and filled up to whole lines of a
+  // tile.
+  struct TileProducts : PairProducts {
+    void score(int64_t t, int64_t n) const {
+      c.grid->multiply(rows_of(1, c.k, at.kv, t), c.k.row, reinterpret_cast<const uint16_t*>(s.turned), 2 * at.wide,
+                       s.scores, at.wide, n, at.wide, c.size / 2, false);
+      if (c.scale != 1) c.rows->scale(s.scores, s.scores, n * at.wide, c.scale);
+    }
+    void gather(int64_t t, int64_t n) const {
+      auto *weights = reinterpret_cast<uint16_t*>(s.mask), *value = reinterpret_cast<uint16_t*>(s.values);
+      auto* turned = reinterpret_cast<uint16_t*>(s.mask + kQueries * kKeys);
+      const int64_t have = (n + 1) / 2, want = padded(have);
+      c.pairs->join_rounded(s.scores, at.wide, n, at.wide, weights);
+      std::fill(weights + have * 2 * at.wide, weights + want * 2 * at.wide, uint16_t{0});
+      transpose_plane(reinterpret_cast<const char*>(weights), at.wide, reinterpret_cast<char*>(turned), want, at.wide,
+                      want, 4);
+      c.pairs->join(rows_of(2, c.v, at.kv, t), c.v.row, n, c.v_size, value);
+      std::fill(value + have * 2 * c.v_size, value + want * 2 * c.v_size, uint16_t{0});
+      c.grid->multiply(turned, 2 * want, value, 2 * c.v_size, s.out, c.v_size, at.m, c.v_size, want, true);
+    }
+  };
+
   // Zeros where the last vectors of turned rows have no query.
   static void clear_after(float* turned, int64_t n, const Block& at) {
     for (int64_t d = 0; d < n; ++d) std::fill(turned + d * at.wide + at.m, turned + (d + 1) * at.wide, 0.0f);
@@ -200,7 +202,7 @@ class AttentionCall final : public Call {
 
   // Scores by columns: keys down, queries across.
   template <class Products>
-  void many(const RunArgs& args, const Block& at, const Scratch& s, const Products& products) const {
+  void many(const RunArgs& args, const Block& at, const AttentionScratch& s, const Products& products) const {
     products.prepare();
     const int64_t visible = causal ? std::min(keys, at.first + at.m) : keys;
     for (int64_t t = 0; t < visible; t += kKeys) {
@@ -219,7 +221,7 @@ class AttentionCall final : public Call {
 
   // Keys from t: by rows, or (k_transposed) by columns.
   std::pair<const float*, int64_t> key_rows(const RunArgs& args, const Block& at, int64_t t, int64_t n,
-                                            const Scratch& s) const {
+                                            const AttentionScratch& s) const {
     int64_t stride = 0;
     if (!k_transposed) {
       const float* rows_at = read(args, 1, k, at.b, at.kv, t, n, s.keys, &stride);
@@ -231,7 +233,7 @@ class AttentionCall final : public Call {
     return {s.keys, kKeys};
   }
 
-  void few(const RunArgs& args, const Block& at, const Scratch& s) const {
+  void few(const RunArgs& args, const Block& at, const AttentionScratch& s) const {
     int64_t stride = 0;
     for (int64_t r = 0; r < at.m; ++r) {
       const float* query = read(args, 0, q, at.b, at.h, at.first + r, 1, s.query, &stride);
@@ -272,7 +274,7 @@ class AttentionCall final : public Call {
     if (step == 0) std::fill_n(to, n, float(to[0]));
   }
 
-  void mask_columns(const RunArgs& args, const Block& at, int64_t t, int64_t n, const Scratch& s) const {
+  void mask_columns(const RunArgs& args, const Block& at, int64_t t, int64_t n, const AttentionScratch& s) const {
     if (mask_strides[2] == 0) {  // the same for every query
       mask_row(args, at, 0, t, n, s.mask);
       for (int64_t j = 0; j < n; ++j) {
@@ -293,7 +295,7 @@ class AttentionCall final : public Call {
   }
 
   // Turns a row of scores into weights relative to the largest so far, and brings what is there to the same terms.
-  void softmax_update_row(float* row, int64_t n, int64_t r, const Scratch& s) const {
+  void softmax_update_row(float* row, int64_t n, int64_t r, const AttentionScratch& s) const {
     const float top = std::max(s.top[r], rows->max(row, n));
     if (top == kLow) {  // hidden; or not a number, which its sum then shows
       float sum = 0;
@@ -316,6 +318,11 @@ class AttentionCall final : public Call {
 bool in_pairs(const Problem& p, const KernelOptions& options, const AttentionCall& c) {
   if (options.isa != Isa::kAvx512 || !cpu_info().avx512_bf16 || p.inputs[0].dtype != DType::kBF16) return false;
   return p.outputs[0].dtype == DType::kBF16 && !c.k_transposed && c.size % 2 == 0;
+}
+
+// Of these, what fills the lines of tiles.
+bool in_tiles(const AttentionCall& c) {
+  return c.pairs != nullptr && cpu_info().amx_bf16 && c.size > 0 && c.size % 32 == 0 && c.v_size % 16 == 0;
 }
 
 Result<std::unique_ptr<Call>> bind_attention(const Problem& p, const KernelOptions& options, const BindArgs& args) {
@@ -355,6 +362,7 @@ Result<std::unique_ptr<Call>> bind_attention(const Problem& p, const KernelOptio
   call->reader = RowReader(p.inputs[0].dtype, options.isa);
   call->rows = &row_ops(options.isa);
   if (in_pairs(p, options, *call)) call->pairs = &kPairOps;
+  if (in_tiles(*call)) call->grid = &kTilePairs;
   call->tiles = &tile_ops(options.isa);
   call->slots = options.threads;
   WOOTZ_ASSIGN_OR_RETURN(const Epilogue e, Epilogue::make(p, DType::kF32, options.isa));

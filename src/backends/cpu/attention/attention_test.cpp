@@ -145,7 +145,10 @@ TEST(Attention, ShapesMasksAndTypes) {
                         {2, 3, 3, 66, 66, 16, 40, true, false, 0, {2, 1, 1, 66}, DType::kBool, true, true, 2},
                         {3, 2, 2, 2, 200, 16, 16, false, false, 0, {1, 1, 2, 200}, DType::kF32, true, false, 1, 1},
                         {2, 2, 1, 20, 150, 8, 8, false, false, 0, {2, 2, 20, 150}, DType::kBool, false, false, 1, 1},
-                        {2, 2, 1, 20, 150, 8, 8, true, true, 1, {2, 1, 20, 1}, DType::kBF16, false, false, 2, 2}};
+                        {2, 2, 1, 20, 150, 8, 8, true, true, 1, {2, 1, 20, 1}, DType::kBF16, false, false, 2, 2},
+                        {1, 4, 2, 70, 140, 32, 48, true},
+                        {2, 2, 2, 77, 300, 64, 64, false, false, 0, {2, 1, 1, 300}},
+                        {1, 2, 1, 33, 129, 96, 16, true, false, 2, {}, DType::kF32, true, false, 1}};
   for (const Case& c : cases)
     for (DType type : {DType::kF32, DType::kF16, DType::kBF16}) {
       check_attention(c, type, false, rng);
