@@ -65,44 +65,51 @@ void multiply(const AmxUnit& u, const Operands& o, Finish finish, int32_t* sums,
   if constexpr (kM > 1 && kN > 1) tile_store<3>(sums + u.tile_rows * kAmxPanel + kAmxColumns, kStride);
 }
 
+// One block: rows of two tiles, or of a last one, by a panel of one tile or two.
+template <AmxSums kType>
+void multiply(const AmxUnit& u, const Operands& o, bool two, bool wide, Finish finish, int32_t* sums,
+              Pending* pending) {
+  if (two && wide) return multiply<kType, 2, 2>(u, o, finish, sums, pending);
+  if (two) return multiply<kType, 2, 1>(u, o, finish, sums, pending);
+  if (wide) return multiply<kType, 1, 2>(u, o, finish, sums, pending);
+  multiply<kType, 1, 1>(u, o, finish, sums, pending);
+}
+
+// Panels that take turns for each block of rows: their weights stay in the first-level cache, and the results of two
+// are a whole line of memory.
+int64_t panels_together(int64_t panel_bytes) {
+  constexpr int64_t kTogether = 32 * 1024;
+  return std::max<int64_t>(1, kTogether / panel_bytes);
+}
+
 template <AmxSums kType>
 void run(const AmxUnit& u) {
   alignas(64) int32_t sums[2][2 * 16 * kAmxPanel];
   const Tiles tiles(u.tile_rows);
   const int64_t full = u.num_rows / u.tile_rows, all = (u.num_rows + u.tile_rows - 1) / u.tile_rows;
   const int64_t blocks = (all + 1) / 2, steps = u.num_taps * u.lines, tile_bytes = u.tile_rows * u.stride;
+  const int64_t panel_bytes = steps * 2 * kAmxTileBytes, together = panels_together(panel_bytes) * kAmxPanel;
   const Finish finish = finish_of<kType != AmxSums::kBf16>(u);
   Pending pending;
   int which = 0;
-  const char* weights = u.weights;
-  for (int64_t c = 0; c < u.columns; c += kAmxPanel) {
-    const int64_t wide = u.columns - c > kAmxColumns ? 2 : 1, bytes = steps * wide * kAmxTileBytes;
-    const bool last = c + kAmxPanel >= u.columns;
+  for (int64_t first = 0; first < u.columns; first += together) {
+    const int64_t last = std::min(u.columns, first + together);
     Operands o{};
-    o.weights = weights;
-    o.start = u.start == nullptr ? nullptr : u.start + c;
-    o.ahead_lines = last ? 0 : (2 * kAmxTileBytes / kAmxLine + blocks - 1) / blocks;
+    // While these panels are multiplied, the next ones come closer.
+    o.ahead = u.weights + (first + together) / kAmxPanel * panel_bytes;
+    o.ahead_lines = last == u.columns ? 0 : (2 * kAmxTileBytes / kAmxLine + blocks - 1) / blocks;
     for (int64_t t = 0; t < all; t += 2) {
       for (int64_t i = 0; i < 2 && t + i < all; ++i)
         o.rows[i] = t + i >= full ? u.tail : u.rows + (u.starts != nullptr ? u.starts[t + i] : (t + i) * tile_bytes);
-      o.ahead = weights + bytes + t / 2 * steps * o.ahead_lines * kAmxLine;
-      const bool two = t + 1 < all;
-      if (two && wide == 2)
-        multiply<kType, 2, 2>(u, o, finish, sums[which], &pending);
-      else if (two)
-        multiply<kType, 2, 1>(u, o, finish, sums[which], &pending);
-      else if (wide == 2)
-        multiply<kType, 1, 2>(u, o, finish, sums[which], &pending);
-      else
-        multiply<kType, 1, 1>(u, o, finish, sums[which], &pending);
-      pending.sums = sums[which];
-      pending.row = t * u.tile_rows;
-      pending.rows = std::min(2 * u.tile_rows, u.num_rows - pending.row);
-      pending.column = c;
-      pending.next = 0;
-      which ^= 1;
+      for (int64_t c = first; c < last; c += kAmxPanel, which ^= 1) {
+        o.weights = u.weights + c / kAmxPanel * panel_bytes;
+        o.start = u.start == nullptr ? nullptr : u.start + c;
+        multiply<kType>(u, o, t + 1 < all, u.columns - c > kAmxColumns, finish, sums[which], &pending);
+        o.ahead += steps * o.ahead_lines * kAmxLine;
+        const int64_t row = t * u.tile_rows;
+        pending = {sums[which], row, std::min(2 * u.tile_rows, u.num_rows - row), c, 0};
+      }
     }
-    weights += bytes;
   }
   finish(u, &pending, pending.rows);
 }
