@@ -42,21 +42,38 @@ inline __m512 sigmoid(__m512 x) {
 }
 
 // x / 2 * (1 + erf(x / sqrt(2))) with erf(z) = 1 - (a t + ... + e t^5) exp(-z^2), t = 1 / (1 + p z), after Abramowitz
-// and Stegun, Handbook of Mathematical Functions, 7.1.26 (absolute error 1.5e-7).
-template <bool kFine>
-inline __m512 gelu(__m512 x) {
+// and Stegun, Handbook of Mathematical Functions, 7.1.26.
+inline __m512 coarse_gelu(__m512 x) {
   const __m512 z = _mm512_mul_ps(_mm512_abs_ps(x), _mm512_set1_ps(0.70710678f));
-  const __m512 t = reciprocal<kFine>(_mm512_fmadd_ps(z, _mm512_set1_ps(0.3275911f), _mm512_set1_ps(1)));
+  const __m512 t = reciprocal<false>(_mm512_fmadd_ps(z, _mm512_set1_ps(0.3275911f), _mm512_set1_ps(1)));
   __m512 p = _mm512_fmadd_ps(t, _mm512_set1_ps(1.061405429f), _mm512_set1_ps(-1.453152027f));
   p = _mm512_fmadd_ps(p, t, _mm512_set1_ps(1.421413741f));
   p = _mm512_fmadd_ps(p, t, _mm512_set1_ps(-0.284496736f));
   p = _mm512_mul_ps(_mm512_fmadd_ps(p, t, _mm512_set1_ps(0.254829592f)), t);
   const __m512 power = _mm512_mul_ps(_mm512_mul_ps(z, z), _mm512_set1_ps(-1.44269504f));
-  const __m512 e = power_of_2<kFine>(_mm512_max_ps(_mm512_set1_ps(-100), power));
+  const __m512 e = power_of_2<false>(_mm512_max_ps(_mm512_set1_ps(-100), power));
   const __m512 half = _mm512_mul_ps(_mm512_mul_ps(p, _mm512_set1_ps(0.5f)), e);
   // The part of a normal distribution below x: `half` where x is negative, all but that elsewhere.
   const __mmask16 negative = _mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_LT_OQ);
   return _mm512_mul_ps(x, _mm512_mask_blend_ps(negative, _mm512_sub_ps(_mm512_set1_ps(1), half), half));
+}
+
+// x * (1 / 2 + x P(x^2)) with |x| <= 5 in the second factor: least squares over Chebyshev's points, weighted by x^2,
+// degree 12; absolute error 6e-7, and 1.5e-6 where |x| is near 5. NaN stays NaN.
+inline __m512 fine_gelu(__m512 x) {
+  const __m512 c = _mm512_min_ps(_mm512_set1_ps(5), _mm512_max_ps(_mm512_set1_ps(-5), x));
+  const __m512 t = _mm512_fmadd_ps(_mm512_mul_ps(c, c), _mm512_set1_ps(0.08f), _mm512_set1_ps(-1));
+  constexpr float kP[] = {0.000479090202f, -0.00150380714f, 0.00203793636f, -0.00294163241f, 0.00613155542f,
+                          -0.0109501267f,  0.0165116359f,   -0.0233454797f, 0.0314237848f,   -0.040431641f,
+                          0.051521562f,    -0.0702967048f,  0.141363785f};
+  __m512 p = _mm512_set1_ps(kP[0]);
+#pragma GCC unroll 16
+  for (int i = 1; i < 13; ++i) p = _mm512_fmadd_ps(p, t, _mm512_set1_ps(kP[i]));
+  return _mm512_mul_ps(x, _mm512_fmadd_ps(c, p, _mm512_set1_ps(0.5f)));
+}
+template <bool kFine>
+inline __m512 gelu(__m512 x) {
+  return kFine ? fine_gelu(x) : coarse_gelu(x);
 }
 
 // kNone leaves x as it is.
