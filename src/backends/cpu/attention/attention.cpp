@@ -160,8 +160,9 @@ class AttentionCall final : public Call {
       clear_after(s.turned, c.size / 2, at);
     }
     void score(int64_t t, int64_t n) const {
-      c.pairs->multiply(rows_of(1, c.k, at.kv, t), c.k.row, reinterpret_cast<const uint16_t*>(s.turned), 2 * at.wide,
-                        s.scores, at.wide, n, at.wide, c.size / 2, false);
+      const auto multiply = c.grid != nullptr ? c.grid->multiply : c.pairs->multiply;
+      multiply(rows_of(1, c.k, at.kv, t), c.k.row, reinterpret_cast<const uint16_t*>(s.turned), 2 * at.wide, s.scores,
+               at.wide, n, at.wide, c.size / 2, false);
       if (c.scale != 1) c.rows->scale(s.scores, s.scores, n * at.wide, c.scale);
     }
     void gather(int64_t t, int64_t n) const {
@@ -176,11 +177,6 @@ class AttentionCall final : public Call {
   // By tiles: the weights' pairs are turned, so that a query's lie side by side, and filled up to whole lines of a
   // tile.
   struct TileProducts : PairProducts {
-    void score(int64_t t, int64_t n) const {
-      c.grid->multiply(rows_of(1, c.k, at.kv, t), c.k.row, reinterpret_cast<const uint16_t*>(s.turned), 2 * at.wide,
-                       s.scores, at.wide, n, at.wide, c.size / 2, false);
-      if (c.scale != 1) c.rows->scale(s.scores, s.scores, n * at.wide, c.scale);
-    }
     void gather(int64_t t, int64_t n) const {
       auto *weights = reinterpret_cast<uint16_t*>(s.mask), *value = reinterpret_cast<uint16_t*>(s.values);
       auto* turned = reinterpret_cast<uint16_t*>(s.mask + kQueries * kKeys);
