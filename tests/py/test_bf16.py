@@ -18,13 +18,13 @@ def node(op, inputs, output, **attributes):
 
 
 def mobile(rng):
-    """A stem, an inverted bottleneck with SiLU and a gate, and a classifier."""
+    """A stem, an inverted bottleneck with SiLU and a gate, and a classifier: wide enough that what packed weights are filled up with is little."""
     w = lambda *shape: (rng.normal(0, 1, shape) * np.sqrt(2 / np.prod(shape[1:]))).astype(np.float32)
-    constants = {"stem": w(16, 3, 3, 3), "expand": w(96, 16, 1, 1), "depth": w(96, 1, 5, 5), "squeeze": w(8, 96, 1, 1),
-                 "excite": w(96, 8, 1, 1), "project": w(16, 96, 1, 1), "class": w(16, 10), "axes": np.array([2, 3], np.int64)}
+    constants = {"stem": w(32, 3, 3, 3), "expand": w(192, 32, 1, 1), "depth": w(192, 1, 5, 5), "squeeze": w(16, 192, 1, 1),
+                 "excite": w(192, 16, 1, 1), "project": w(32, 192, 1, 1), "class": w(32, 10), "axes": np.array([2, 3], np.int64)}
     silu = lambda x: [node("Sigmoid", [x], x + "_s"), node("Mul", [x, x + "_s"], x + "_a")]
     nodes = [node("Conv", ["x", "stem"], "c0", strides=[2, 2], pads=[1, 1, 1, 1]), *silu("c0"), node("Conv", ["c0_a", "expand"], "c1"), *silu("c1"),
-             node("Conv", ["c1_a", "depth"], "c2", group=96, pads=[2, 2, 2, 2]), *silu("c2"), node("GlobalAveragePool", ["c2_a"], "p"),
+             node("Conv", ["c1_a", "depth"], "c2", group=192, pads=[2, 2, 2, 2]), *silu("c2"), node("GlobalAveragePool", ["c2_a"], "p"),
              node("Conv", ["p", "squeeze"], "c3"), *silu("c3"), node("Conv", ["c3_a", "excite"], "c4"), node("Sigmoid", ["c4"], "g"),
              node("Mul", ["c2_a", "g"], "m"), node("Conv", ["m", "project"], "c5"), node("Add", ["c5", "c0_a"], "r"),
              node("ReduceMean", ["r"], "f", axes=[2, 3], keepdims=0), node("MatMul", ["f", "class"], "y")]
