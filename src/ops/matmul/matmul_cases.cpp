@@ -70,6 +70,8 @@ void matmul_cases(CaseList& list) {
       {"u8_zero", DType::kF32, DType::kU8, 1, 64, 17, 64, true, false},
       {"i4_f16", DType::kF16, DType::kI4, 2, 64, 64, 32, false, false},
       {"i4_bf16", DType::kBF16, DType::kI4, 2, 64, 64, 32, true, false},
+      {"i4_f16_block64", DType::kF16, DType::kI4, 3, 192, 40, 64, false, false},
+      {"u4_bf16_block64", DType::kBF16, DType::kU4, 9, 128, 33, 64, true, true},
   };
   for (const Narrow& c : narrow) {
     const Dims w = c.transposed ? Dims{c.columns, c.depth} : Dims{c.depth, c.columns};

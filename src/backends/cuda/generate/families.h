@@ -33,6 +33,7 @@ Result<std::optional<PackedForm>> pack_half(const Problem&, int input, const Hos
 Result<std::optional<PackedForm>> pack_direct(const Problem&, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_columns(const Problem&, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_weight_only(const Problem&, int input, const HostTensor& source);
+Result<std::optional<PackedForm>> pack_weight_tiles(const Problem&, int input, const HostTensor& source);
 
 // A constant of whole bytes an element, taken as a matrix and transposed.
 PackedForm transposed_form(const HostTensor& source, int64_t rows, int64_t columns);
@@ -90,6 +91,9 @@ double estimate_byte_stem(const Problem& problem);
 // Products of floats and weights of 4 or 8 bits.
 Status generate_weight_only(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 double estimate_weight_only(const Problem& problem);
+// The same of 4 bits on tensor cores.
+Status generate_weight_tiles(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+double estimate_weight_tiles(const Problem& problem);
 Status generate_vector_product(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_pool_strip(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_pool(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);

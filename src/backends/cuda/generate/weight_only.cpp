@@ -1,29 +1,29 @@
 // Family gemm with w_block: a few rows of floats times constant weights of 4 or 8 bits, which stay packed: columns one
 // after the other, 16 bytes of a column for each thread. With many rows the product is better one of plain floats.
+#include "backends/cuda/generate/weight_only.h"
+
 #include <algorithm>
 
 #include "backend/operand_dims.h"
 #include "backends/cuda/generate/expression.h"
 #include "backends/cuda/generate/families.h"
-#include "backends/cuda/generate/kernel_source.h"
 
 namespace wootz::cuda {
 namespace {
 
 constexpr int64_t kMostRows = 32, kNarrowBlock = 128, kChunkBytes = 16;
 
-struct NarrowProduct {
-  int64_t rows = 1, columns = 1, depth = 1, block = 1;
-  int bits = 4;
+struct Chunked : NarrowProduct {
   int64_t chunk() const { return kChunkBytes * 8 / bits; }  // elements that a thread reads at once
   int64_t chunks() const { return (depth + chunk() - 1) / chunk(); }
-  int64_t blocks() const { return (depth + block - 1) / block; }
   size_t weight_bytes() const { return static_cast<size_t>(columns * chunks() * kChunkBytes); }
 };
 
 bool is_wide(DType type) { return type == DType::kF32 || type == DType::kF16 || type == DType::kBF16; }
 
-Status check_operands(const Problem& p) {
+}  // namespace
+
+Status check_narrow(const Problem& p) {
   const auto& params = p.as<GemmParams>();
   if (params.w_block == 0) return unsupported("weights of the other operand's type");
   const auto main = static_cast<size_t>(std::max(p.num_main, 0));
@@ -45,7 +45,7 @@ Status check_operands(const Problem& p) {
   return check_epilogue(p, p.inputs[0].dtype);
 }
 
-Result<NarrowProduct> describe(const Problem& p, std::span<const Dims> in, const Dims& y) {
+Result<NarrowProduct> narrow_product(const Problem& p, std::span<const Dims> in, const Dims& y) {
   const auto& params = p.as<GemmParams>();
   const Dims &x = in[0], &w = in[1], &scale = in[2];
   if (x.rank() < 2 || w.rank() != 2 || y.rank() != x.rank())
@@ -64,19 +64,28 @@ Result<NarrowProduct> describe(const Problem& p, std::span<const Dims> in, const
     if (x[i] != y[i]) return invalid_argument("{} gives {}", x.to_string(), y.to_string());
     n.rows *= x[i];
   }
-  if (n.block < n.depth && n.block % n.chunk() != 0)
-    return unsupported("blocks of {} elements: no multiple of {}", n.block, n.chunk());
   if (n.columns * n.depth >= (int64_t{1} << 31)) return unsupported("a matrix of {} elements", n.columns * n.depth);
   return n;
 }
 
-Result<NarrowProduct> at_optimum(const Problem& p) {
+namespace {
+
+Result<Chunked> describe(const Problem& p, std::span<const Dims> in, const Dims& y) {
+  Chunked n;
+  WOOTZ_ASSIGN_OR_RETURN(static_cast<NarrowProduct&>(n), narrow_product(p, in, y));
+  if (n.block < n.depth && n.block % n.chunk() != 0)
+    return unsupported("blocks of {} elements: no multiple of {}", n.block, n.chunk());
+  return n;
+}
+
+Result<Chunked> at_optimum(const Problem& p) {
   const std::vector<Dims> in = operand_dims(p.inputs);
   return describe(p, in, p.outputs[0].dims);
 }
 
-// Strides along row and column of the epilogue's operands.
-Result<std::vector<std::string>> add_operands(const Problem& p, const BindArgs& args, KernelSource* source) {
+}  // namespace
+
+Status add_narrow_epilogue(const Problem& p, const BindArgs& args, KernelSource* source) {
   const Dims& y = args.outputs[0];
   std::vector<std::string> offsets;
   for (auto i = static_cast<size_t>(p.num_main); i < p.inputs.size(); ++i) {
@@ -90,23 +99,24 @@ Result<std::vector<std::string>> add_operands(const Problem& p, const BindArgs& 
     source->number(name + "_column", s.back());
     offsets.push_back(fmt::format("(s64)r * c.{0}_row + (s64)m * c.{0}_column", name));
   }
-  return offsets;
+  return source->epilogue(p, p.inputs[0].dtype, "int r, int m", offsets);
 }
 
-uint8_t packed_bits(const HostTensor& t, int bits, bool is_signed, int64_t i) {
+uint8_t packed_bits(const HostTensor& t, int64_t i) {
   const auto* const bytes = static_cast<const uint8_t*>(t.data());
-  const int v = bits == 8 ? bytes[i] : bytes[i / 2] >> (i % 2 * 4) & 15;
-  return static_cast<uint8_t>(is_signed ? v ^ (1 << (bits - 1)) : v);  // from the least on
+  const int bits = dtype_bits(t.dtype()), v = bits == 8 ? bytes[i] : bytes[i / 2] >> (i % 2 * 4) & 15;
+  return static_cast<uint8_t>(dtype_info(t.dtype()).is_signed ? v ^ (1 << (bits - 1)) : v);
 }
 
-PackedForm packed_weights(const Problem& p, const NarrowProduct& n, const HostTensor& source) {
-  const bool transposed = p.as<GemmParams>().trans_b, is_signed = dtype_info(source.dtype()).is_signed;
-  return {n.weight_bytes(), [n, transposed, is_signed, source](std::span<std::byte> to) {
+namespace {
+
+PackedForm packed_weights(const Problem& p, const Chunked& n, const HostTensor& source) {
+  const bool transposed = p.as<GemmParams>().trans_b;
+  return {n.weight_bytes(), [n, transposed, source](std::span<std::byte> to) {
             std::fill(to.begin(), to.end(), std::byte{0});
             for (int64_t m = 0; m < n.columns; ++m)
               for (int64_t k = 0; k < n.depth; ++k) {
-                const uint8_t v =
-                    packed_bits(source, n.bits, is_signed, transposed ? m * n.depth + k : k * n.columns + m);
+                const uint8_t v = packed_bits(source, transposed ? m * n.depth + k : k * n.columns + m);
                 const int64_t at = m * n.chunks() * n.chunk() + k;
                 if (n.bits == 8)
                   to[static_cast<size_t>(at)] = std::byte{v};
@@ -120,8 +130,8 @@ PackedForm packed_weights(const Problem& p, const NarrowProduct& n, const HostTe
 }  // namespace
 
 Status generate_weight_only(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
-  WOOTZ_RETURN_IF_ERROR(check_operands(p));
-  WOOTZ_ASSIGN_OR_RETURN(const NarrowProduct n, describe(p, args.inputs, args.outputs[0]));
+  WOOTZ_RETURN_IF_ERROR(check_narrow(p));
+  WOOTZ_ASSIGN_OR_RETURN(const Chunked n, describe(p, args.inputs, args.outputs[0]));
   if (n.rows == 0) return Status();
   const size_t grid = static_cast<size_t>(n.blocks() * n.columns);
   const size_t sizes[] = {0, n.weight_bytes(), grid * dtype_bytes(p.inputs[2].dtype, 1), grid};
@@ -165,13 +175,12 @@ Status generate_weight_only(const Problem& p, const BindArgs& args, std::vector<
   source.number("slices", slices);
   source.code(
       fmt::format("W_FN u8 zero_point(const Operands& p, s64 at) {{ return {}; }}\n", zeros ? "p.zero[at]" : "0"));
-  WOOTZ_ASSIGN_OR_RETURN(const std::vector<std::string> offsets, add_operands(p, args, &source));
-  WOOTZ_RETURN_IF_ERROR(source.epilogue(p, type, "int r, int m", offsets));
+  WOOTZ_RETURN_IF_ERROR(add_narrow_epilogue(p, args, &source));
   return source.finish(kNarrowBlock, slices * ((n.rows + rows - 1) / rows), launches);
 }
 
 double estimate_weight_only(const Problem& p) {
-  const Result<NarrowProduct> n = at_optimum(p);
+  const Result<Chunked> n = at_optimum(p);
   if (!n.ok() || n->rows > kMostRows) return 0;
   const double passes = static_cast<double>((n->rows + 7) / 8);
   return 2 + passes * static_cast<double>(n->weight_bytes()) / 2e6;
@@ -179,15 +188,13 @@ double estimate_weight_only(const Problem& p) {
 
 Result<std::optional<PackedForm>> pack_weight_only(const Problem& p, int input, const HostTensor& source) {
   if (input < 1 || input >= p.num_main) return std::optional<PackedForm>{};
-  WOOTZ_ASSIGN_OR_RETURN(const NarrowProduct n, at_optimum(p));
+  WOOTZ_ASSIGN_OR_RETURN(const Chunked n, at_optimum(p));
   if (input == 1) return std::optional(packed_weights(p, n, source));
   if (input == 2) return std::optional(transposed_form(source, n.blocks(), n.columns));
-  const bool is_signed = dtype_info(source.dtype()).is_signed;
-  const auto make = [n, is_signed, source](std::span<std::byte> to) {
+  const auto make = [n, source](std::span<std::byte> to) {
     for (int64_t b = 0; b < n.blocks(); ++b)
       for (int64_t m = 0; m < n.columns; ++m)
-        to[static_cast<size_t>(m * n.blocks() + b)] =
-            std::byte{packed_bits(source, n.bits, is_signed, b * n.columns + m)};
+        to[static_cast<size_t>(m * n.blocks() + b)] = std::byte{packed_bits(source, b * n.columns + m)};
     return Status();
   };
   return std::optional(PackedForm{static_cast<size_t>(n.blocks() * n.columns), make});
