@@ -129,7 +129,7 @@ class Device {
   }
   // Memory that both the host and the device read and write at one address, given back by free().
   virtual Result<void*> allocate_managed(size_t bytes) { return allocate(bytes, 64); }
-  // The cache between all that it computes and its memory; 0: not known, or the host's.
+  // The cache between all that it computes and its memory, the host's: those of its cores together; 0: not known.
   virtual size_t cache_bytes() const { return 0; }
   // How much of its cache can be set aside for what Stream::persist() names; 0: it has no such thing.
   virtual size_t persisting_cache() const { return 0; }

@@ -17,8 +17,8 @@ constexpr double kDeviceReformatGbPerS = 2000;  // of a device with memory of it
 constexpr size_t kMoments = 3, kAsked = 0, kReady = 1, kMeasured = 2;
 
 // Whether the device's cache keeps a network's constants from one inference to the next, beside its activations.
-bool stay_cached(const Program& program, const Device& device) {
-  return constant_bytes(program) <= device.cache_bytes() / 2;
+bool stay_cached(const Program& program, const Device& device, int threads) {
+  return constant_bytes(program) <= cache_of(device, threads) / 2;
 }
 
 }  // namespace
@@ -50,13 +50,13 @@ Status TacticSelection::make_measurer() {
     measure.stream = &timer_->stream();
     measure.against_rivals = true;
     measure.by_class = true;
-    if (!stay_cached(*program_, *context_.target.device)) measure.rotation = settings.operand_memory;
     measure.kernels =
         &*context_.kernels;  // compiled for it: dear to create again, unlike the host's, which hold memory
   }
   measure.in_turn = timer_ == nullptr;
   measure.device = context_.target.device;
   measure.limits = context_.limits;
+  if (!stay_cached(*program_, *measure.device, measure.limits.threads)) measure.rotation = settings.operand_memory;
   measure.cache = context_.services.cache;
   measure.obey_pins = settings.obey_pins;
   measure.wait_each = settings.wait_each;

@@ -50,6 +50,7 @@ class CpuDevice final : public Device {
     return stream == nullptr ? work() : stream->enqueue(work);
   }
   Result<std::unique_ptr<Stream>> create_stream() override { return make_host_stream(); }
+  size_t cache_bytes() const override { return cpu_info().l2 * static_cast<size_t>(cpu_info().cpus); }
 
  private:
   DeviceDescription description_;

@@ -50,8 +50,10 @@ struct Measurer::StepState {
     PackedConstants constants;
     BenchmarkRun benchmark;
     double us = 0;
+    size_t place = 0;  // of its constants' copies
   };
   std::optional<Anchor> anchor;
+  size_t free_place() const { return anchor ? 1 - anchor->place : 0; }
   // Of the fastest so far, whose kernel is kept for the build: the others are not likely to be wanted again.
   std::optional<std::pair<Tactic, Problem>> kept;
 };
@@ -59,7 +61,7 @@ struct Measurer::StepState {
 Measurer::Measurer(MeasureOptions options)
     : options_(std::move(options)),
       unkept_(options_.providers, options_.limits),
-      rotation_(options_.device, options_.rotation) {
+      rotation_(options_.device, options_.rotation, options_.limits.threads) {
   if (options_.timer == nullptr) options_.timer = &host_timer();
 }
 Measurer::~Measurer() = default;
@@ -317,8 +319,9 @@ Result<Sample> Measurer::sample(const Problem& problem, BenchmarkRun* benchmark)
   const std::optional<StepState::Anchor>& anchor = state_->anchor;
   const bool alternating = anchor && anchor->us <= state_->best_us;
   SamplingOptions sampling = options_.sampling;
-  if (rotation_.concerns(problem) && rotation_.memory() != nullptr) {
-    WOOTZ_ASSIGN_OR_RETURN(sampling.cycle, benchmark->rotate_constants(rotation_.memory(), rotation_.bytes()));
+  std::byte* const memory = rotation_.concerns(problem) ? rotation_.memory(state_->free_place()) : nullptr;
+  if (memory != nullptr) {
+    WOOTZ_ASSIGN_OR_RETURN(sampling.cycle, benchmark->rotate_constants(memory, rotation_.bytes(), rotation_.wanted()));
   }
   const auto run = [&] { return benchmark->run(); };
   const auto rival = [&] { return anchor->benchmark.run(); };
@@ -335,8 +338,8 @@ void Measurer::keep_fastest(Made made, BenchmarkRun benchmark, const Problem& pr
     state_->kept.emplace(tactic, problem);
   }
   if (options_.in_turn && (!state_->anchor || us < state_->anchor->us))
-    state_->anchor.emplace(
-        StepState::Anchor{std::move(made.kernel), std::move(made.constants), std::move(benchmark), us});
+    state_->anchor.emplace(StepState::Anchor{std::move(made.kernel), std::move(made.constants), std::move(benchmark),
+                                             us, state_->free_place()});
 }
 
 // Against the reference, or against what a rival that stood the check makes of the whole problem; `whole` gets what

@@ -8,6 +8,9 @@ namespace {
 // Of two caches' worth, one that replaces lines in any order still has a fifth when they are read again.
 constexpr size_t kCaches = 2;
 constexpr size_t kMost = size_t{256} << 20;
+// Cores have caches of their own, and what is larger than all of them stays there in part, as it would not in a
+// network.
+constexpr size_t kHostCaches = 8;
 // Smaller ones come from memory in the time that a launch takes, whatever reads them; and take more copies.
 constexpr size_t kPartOfCache = 128;
 
@@ -15,9 +18,20 @@ constexpr size_t kPartOfCache = 128;
 
 std::string rotated_key(const std::string& problem_key) { return "constants from memory: " + problem_key; }
 
-ConstantRotation::ConstantRotation(std::shared_ptr<Device> device, size_t limit) : device_(std::move(device)) {
-  const size_t cache = device_ == nullptr || device_->host_memory() ? 0 : device_->cache_bytes();
-  bytes_ = std::min(kCaches * cache, kMost);
+size_t cache_of(const Device& device, int threads) {
+  const size_t bytes = device.cache_bytes();
+  const int cores = device.describe().threads;
+  return !device.host_memory() || threads <= 0 || threads >= cores
+             ? bytes
+             : bytes / static_cast<size_t>(cores) * static_cast<size_t>(threads);
+}
+
+ConstantRotation::ConstantRotation(std::shared_ptr<Device> device, size_t limit, int threads)
+    : device_(std::move(device)) {
+  const size_t cache = device_ == nullptr ? 0 : cache_of(*device_, threads);
+  const bool host = device_ != nullptr && device_->host_memory();
+  bytes_ = std::min((host ? kHostCaches : kCaches) * cache, kMost);
+  wanted_ = std::min(bytes_, kCaches * cache);
   least_ = cache / kPartOfCache;
   if (bytes_ > limit || bytes_ <= cache) bytes_ = 0;  // it would stay in the cache
 }
@@ -29,15 +43,16 @@ bool ConstantRotation::concerns(const Problem& problem) const {
   return bytes_ > 0 && constants >= least_ && constants <= bytes_ / 2;
 }
 
-std::byte* ConstantRotation::memory() {
-  if (memory_ == nullptr && bytes_ > 0) {
+std::byte* ConstantRotation::memory(size_t place) {
+  auto& memory = memory_[place];
+  if (memory == nullptr && bytes_ > 0) {
     const Result<void*> made = device_->allocate(bytes_, 256);
     if (made.ok())
-      memory_ = {*made, [device = device_](void* p) { device->free(p); }};
+      memory = {*made, [device = device_](void* p) { device->free(p); }};
     else
       bytes_ = 0;
   }
-  return static_cast<std::byte*>(memory_.get());
+  return static_cast<std::byte*>(memory.get());
 }
 
 }  // namespace wootz
