@@ -49,7 +49,6 @@ Status TacticSelection::make_measurer() {
     measure.timer = timer_.get();
     measure.stream = &timer_->stream();
     measure.against_rivals = true;
-    measure.by_class = true;
     measure.kernels =
         &*context_.kernels;  // compiled for it: dear to create again, unlike the host's, which hold memory
   }
@@ -57,6 +56,8 @@ Status TacticSelection::make_measurer() {
   measure.device = context_.target.device;
   measure.limits = context_.limits;
   if (!stay_cached(*program_, *measure.device, measure.limits.threads)) measure.rotation = settings.operand_memory;
+  measure.network_constants = constant_bytes(*program_);
+  measure.by_class = true;
   measure.cache = context_.services.cache;
   measure.obey_pins = settings.obey_pins;
   measure.wait_each = settings.wait_each;

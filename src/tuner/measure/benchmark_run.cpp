@@ -106,7 +106,7 @@ bool BenchmarkRun::share_in_place(const Kernel& kernel) {
   return shared;
 }
 
-Result<int> BenchmarkRun::rotate_constants(std::byte* memory, size_t bytes, size_t wanted) {
+Result<int> BenchmarkRun::rotate_constants(std::byte* memory, size_t bytes) {
   constexpr size_t kAlign = 256;
   std::vector<size_t> places(inputs_.size(), 0);
   size_t each = 0;
@@ -114,8 +114,8 @@ Result<int> BenchmarkRun::rotate_constants(std::byte* memory, size_t bytes, size
     places[i] = each;
     each += (constant_bytes_[i] + kAlign - 1) / kAlign * kAlign;
   }
-  if (each == 0 || bytes / each < 2) return 1;
-  const size_t copies = std::max<size_t>(2, wanted / each);
+  const size_t copies = each == 0 ? 0 : bytes / each;
+  if (copies < 2) return 1;
   for (size_t i = 0; i < inputs_.size(); ++i)
     if (constant_bytes_[i] != 0)
       WOOTZ_RETURN_IF_ERROR(device_->copy(memory + places[i], inputs_[i], constant_bytes_[i], stream_));

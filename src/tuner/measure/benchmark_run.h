@@ -28,9 +28,9 @@ class BenchmarkRun {
   // From now on an input that the kernel can overwrite lies where the output does, as in a plan. Runs then see each
   // other's results: for timing only. True where there is such an input.
   bool share_in_place(const Kernel& kernel);
-  // From now on each run reads its constants at the next of as many places in `memory` as copies of them fit into the
-  // first `wanted` bytes, or of two; how many those are. For timing only.
-  Result<int> rotate_constants(std::byte* memory, size_t bytes, size_t wanted);
+  // From now on each run reads its constants at the next of as many places in `memory` as copies of them fit there; how
+  // many those are. For timing only.
+  Result<int> rotate_constants(std::byte* memory, size_t bytes);
   Status run() const;
   // Row-major copies of what run() wrote; invalid where the output is omitted.
   Result<std::vector<HostTensor>> results() const;

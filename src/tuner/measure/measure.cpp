@@ -61,7 +61,7 @@ struct Measurer::StepState {
 Measurer::Measurer(MeasureOptions options)
     : options_(std::move(options)),
       unkept_(options_.providers, options_.limits),
-      rotation_(options_.device, options_.rotation, options_.limits.threads) {
+      rotation_(options_.device, options_.rotation, options_.limits.threads, options_.network_constants) {
   if (options_.timer == nullptr) options_.timer = &host_timer();
 }
 Measurer::~Measurer() = default;
@@ -321,7 +321,7 @@ Result<Sample> Measurer::sample(const Problem& problem, BenchmarkRun* benchmark)
   SamplingOptions sampling = options_.sampling;
   std::byte* const memory = rotation_.concerns(problem) ? rotation_.memory(state_->free_place()) : nullptr;
   if (memory != nullptr) {
-    WOOTZ_ASSIGN_OR_RETURN(sampling.cycle, benchmark->rotate_constants(memory, rotation_.bytes(), rotation_.wanted()));
+    WOOTZ_ASSIGN_OR_RETURN(sampling.cycle, benchmark->rotate_constants(memory, rotation_.bytes()));
   }
   const auto run = [&] { return benchmark->run(); };
   const auto rival = [&] { return anchor->benchmark.run(); };

@@ -41,12 +41,13 @@ struct MeasureOptions {
   // Rivals of a kernel that stood the check are held against what it makes of the whole problem: for devices whose
   // kernels are compiled, which for the small case would be as much work again.
   bool against_rivals = false;
-  // The cache is written and asked by classes of problems (problem_class.h): for builds that prove what they recall.
-  // What it knows of the very problem serves too.
+  // The cache is written and asked by classes of problems (problem_class.h): where what is recalled is proved, or
+  // kernels are the host's, tested elsewhere. What it knows of the very problem serves too.
   bool by_class = false;
   // Bytes of the device's memory that copies of constants may take, so that they are timed as they come from there
   // (rotation.h). 0: they are timed as the device's cache has them.
   size_t rotation = 0;
+  size_t network_constants = 0;  // bytes, of all the network that this is a part of
   bool in_turn = false;  // rivals are timed in turn with the fastest so far: for machines that also do other work
   uint64_t seed = 1;
 };

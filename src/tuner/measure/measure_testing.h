@@ -62,10 +62,12 @@ class HostDevice final : public Device {
     return {};
   }
   Result<std::unique_ptr<Stream>> create_stream() override { return unsupported("no streams"); }
-  bool host_memory() const override { return cache == 0; }
+  bool host_memory() const override { return cache == 0 || host; }
   size_t cache_bytes() const override { return cache; }
+  void cores(int count) { description_.threads = count; }
   int live = 0;
-  size_t cache = 0;        // of a device with memory of its own
+  size_t cache = 0;        // 0: a host whose caches are not known
+  bool host = false;       // or with `cache`, otherwise a device with memory of its own
   size_t room = SIZE_MAX;  // of one allocation
 
  private:

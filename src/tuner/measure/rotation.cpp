@@ -8,9 +8,9 @@ namespace {
 // Of two caches' worth, one that replaces lines in any order still has a fifth when they are read again.
 constexpr size_t kCaches = 2;
 constexpr size_t kMost = size_t{256} << 20;
-// Cores have caches of their own, and what is larger than all of them stays there in part, as it would not in a
-// network.
-constexpr size_t kHostCaches = 8;
+// Cores share a further cache, with others on their machine too: as far as a network's constants fit there, those of
+// one layer come from there as they would in the network. More takes longer to copy than it tells.
+constexpr size_t kHostMost = size_t{64} << 20;
 // Smaller ones come from memory in the time that a launch takes, whatever reads them; and take more copies.
 constexpr size_t kPartOfCache = 128;
 
@@ -26,12 +26,11 @@ size_t cache_of(const Device& device, int threads) {
              : bytes / static_cast<size_t>(cores) * static_cast<size_t>(threads);
 }
 
-ConstantRotation::ConstantRotation(std::shared_ptr<Device> device, size_t limit, int threads)
+ConstantRotation::ConstantRotation(std::shared_ptr<Device> device, size_t limit, int threads, size_t network)
     : device_(std::move(device)) {
   const size_t cache = device_ == nullptr ? 0 : cache_of(*device_, threads);
   const bool host = device_ != nullptr && device_->host_memory();
-  bytes_ = std::min((host ? kHostCaches : kCaches) * cache, kMost);
-  wanted_ = std::min(bytes_, kCaches * cache);
+  bytes_ = std::min(std::max(kCaches * cache, host ? std::min(network, kHostMost) : 0), kMost);
   least_ = cache / kPartOfCache;
   if (bytes_ > limit || bytes_ <= cache) bytes_ = 0;  // it would stay in the cache
 }

@@ -26,19 +26,18 @@ size_t cache_of(const Device& device, int threads);
 class ConstantRotation {
  public:
   // Of a device that tells the size of its cache, and takes no more than `limit` bytes; of nothing otherwise.
-  ConstantRotation(std::shared_ptr<Device> device, size_t limit, int threads = 0);
+  // `network`: bytes of all its constants.
+  ConstantRotation(std::shared_ptr<Device> device, size_t limit, int threads = 0, size_t network = 0);
   // Whether so many bytes of constants are timed out of turn: they are enough to matter, and few enough for two copies.
   // True of nothing once there was no memory for it.
   bool concerns(const Problem& problem) const;
   // Allocated when it is first asked for; null: there is none. `place`: 0 or 1.
   std::byte* memory(size_t place = 0);
   size_t bytes() const { return bytes_; }
-  // Of these, so many are enough for copies, or two copies.
-  size_t wanted() const { return wanted_; }
 
  private:
   std::shared_ptr<Device> device_;
-  size_t bytes_ = 0, wanted_ = 0;
+  size_t bytes_ = 0;
   size_t least_ = 0;
   std::array<std::unique_ptr<void, std::function<void(void*)>>, 2> memory_;
 };

@@ -98,5 +98,42 @@ TEST(Rotation, TheCacheKnowsHowTheyWereTimed) {
   EXPECT_NEAR(c.us, 5, 1e-6);
 }
 
+// Rivals in turn have copies of their own; and on a host, as much as the network has.
+TEST(Rotation, OnTheHostInTurn) {
+  Rotated f;
+  f.device->cache = 4 * kConstants;
+  f.device->host = true;
+  f.clock.cached = 500;
+  f.options.rotation = SIZE_MAX;
+  f.options.in_turn = true;
+  const std::vector<EvaluatedCandidate> c = f.measure();
+  ASSERT_EQ(c.size(), 2u) << f.status.to_string();
+  EXPECT_NEAR(c[0].us, 5, 1e-6);
+  EXPECT_NEAR(c[1].us, 1.75, 1e-6);
+  EXPECT_EQ(c[0].refusal + c[1].refusal, "");
+  EXPECT_EQ(f.device->live, 0);
+
+  const auto bytes = [&](size_t network) { return ConstantRotation(f.device, SIZE_MAX, 0, network).bytes(); };
+  EXPECT_EQ(bytes(0), 8 * kConstants);
+  EXPECT_EQ(bytes(20 * kConstants), 20 * kConstants);
+  EXPECT_EQ(bytes(size_t{1} << 40), size_t{64} << 20);
+  f.device->host = false;
+  EXPECT_EQ(bytes(20 * kConstants), 8 * kConstants);
+}
+
+// Of as many cores as there are threads.
+TEST(Rotation, CachesOfTheCoresInUse) {
+  HostDevice device;
+  device.cache = 4096;
+  device.host = true;
+  device.cores(4);
+  EXPECT_EQ(cache_of(device, 0), 4096u);
+  EXPECT_EQ(cache_of(device, 1), 1024u);
+  EXPECT_EQ(cache_of(device, 3), 3072u);
+  EXPECT_EQ(cache_of(device, 9), 4096u);
+  device.host = false;
+  EXPECT_EQ(cache_of(device, 1), 4096u);
+}
+
 }  // namespace
 }  // namespace wootz
