@@ -10,11 +10,6 @@
 namespace wootz {
 namespace {
 
-bool is_view(const Node& node) {
-  return node.op().lowering == Lowering::kView && node.num_outputs() == 1 && !node.output()->shape_values() &&
-         node.input(0)->dtype() == node.output()->dtype();
-}
-
 // Whether the value's producer can take an expression that reads it alone, directly or in front of a view.
 bool takes_expression(const Value& value, int depth = 0) {
   const Node* node = value.producer();
@@ -33,8 +28,42 @@ bool constant_along(const Value& operand, int axis, int rank) {
   return own < 0 || operand.shape()[static_cast<size_t>(own)] == Dim(1);
 }
 
+bool is_static(const Value& v) {
+  return std::all_of(v.shape().begin(), v.shape().end(), [](const Dim& d) { return d.is_const(); });
+}
+
+// A product with nothing but views after it.
+bool is_product(const Value& value) {
+  const Node* node = value.producer();
+  while (node != nullptr && is_view(*node)) node = node->input(0)->producer();
+  return node != nullptr && node->is("MatMul");
+}
+
+// Of a product's view: whether the expression's other operands, as a residual, are views of the same kind, or go along
+// the last axis, which both have.
+bool others_follow(const Node& pointwise, const Value& in, const Node& view) {
+  const Value &from = *view.input(0), &out = *pointwise.output();
+  if (pointwise.num_inputs() == 1) return true;
+  if (!is_product(from) || !is_static(from) || !is_static(out) || from.rank() == 0 || out.rank() == 0) return false;
+  const bool keeps_last = from.shape().back() == out.shape().back();
+  return std::all_of(pointwise.inputs().begin(), pointwise.inputs().end(), [&](const Value* other) {
+    return other == &in || other->shape() == out.shape() || (keeps_last && other->rank() == 1);
+  });
+}
+
 Result<Value*> apply(Graph& graph, const Node& pointwise, Node* before, const Value* main, Value* piece) {
   std::vector<Value*> inputs = pointwise.inputs();
+  // Beside a view's source stand views of the other operands.
+  for (Value*& other : inputs) {
+    if (other == main || main->producer()->is("Concat") || !(other->shape() == main->shape())) continue;
+    std::vector<int64_t> extents;
+    for (const Dim& d : piece->shape()) extents.push_back(d.value());
+    Node* const view = graph.add_node(op("Reshape"), graph.unique_name(pointwise.name()),
+                                      {other, add_ints(graph, pointwise.name(), extents)}, {}, 1, before);
+    view->add_provenance(pointwise);
+    WOOTZ_RETURN_IF_ERROR(infer_node(*view));
+    other = view->output();
+  }
   std::replace(inputs.begin(), inputs.end(), const_cast<Value*>(main), piece);
   Node* made = graph.add_node(op("Pointwise"), graph.unique_name(pointwise.name()), std::move(inputs),
                               pointwise.attrs(), 1, before);
@@ -51,7 +80,7 @@ Node* hoisted_over(const Node& pointwise) {
     Node* node = in->producer();
     if (node == nullptr || only_user(in) != &pointwise || !(in->shape() == out->shape()) || node->has_attr("epilogue"))
       continue;
-    if (is_view(*node) && pointwise.num_inputs() == 1 && takes_expression(*node->input(0))) return node;
+    if (is_view(*node) && takes_expression(*node->input(0)) && others_follow(pointwise, *in, *node)) return node;
     if (!node->is("Concat") || node->num_inputs() < 2) continue;
     const int64_t attr = node->attr_int("axis", 0);
     const int axis = static_cast<int>(attr < 0 ? attr + out->rank() : attr);

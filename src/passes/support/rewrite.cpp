@@ -37,6 +37,11 @@ std::optional<std::string> attribute_key(const Node& node) {
   return comparable ? std::optional(std::move(key)) : std::nullopt;
 }
 
+bool is_view(const Node& node) {
+  return node.op().lowering == Lowering::kView && node.num_outputs() == 1 && !node.output()->shape_values() &&
+         node.input(0)->dtype() == node.output()->dtype();
+}
+
 bool is_spatial_mean(const Node& node) {
   if (!node.is("Reduce") || node.attr_string("kind") != "mean" || node.has_attr("epilogue")) return false;
   const int rank = node.input(0)->rank();

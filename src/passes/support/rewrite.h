@@ -19,6 +19,9 @@ inline bool is_reshape(const Node& node) {
   return node.is("Reshape") || node.is("Unsqueeze") || node.is("Squeeze") || node.is("Flatten");
 }
 
+// Whether the result is the operand's elements in another shape.
+bool is_view(const Node& node);
+
 // Whether the node is the mean over all axes of an image: all but the first two.
 bool is_spatial_mean(const Node& node);
 
