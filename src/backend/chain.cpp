@@ -5,6 +5,14 @@ namespace {
 
 constexpr int64_t kMost = int64_t{1} << 31;
 
+// What is in between, as the second result, if there is one.
+Status check_kept(const Problem& chain, const TensorDesc& middle) {
+  if (chain.outputs.size() < 2) return Status();
+  const TensorDesc& kept = chain.outputs[1];
+  if (kept.dtype == middle.dtype && kept.dims == middle.dims && kept.max_dims == middle.max_dims) return Status();
+  return invalid_argument("chain: {} as a result, {} in between", kept.dims.to_string(), middle.dims.to_string());
+}
+
 }  // namespace
 
 Problem make_chain(const Problem& first, const Problem& second) {
@@ -38,9 +46,10 @@ Result<ChainParts> chain_parts(const Problem& chain) {
   second.params = params->second.get()->params;
   const int64_t inputs = params->first_inputs, main = params->first_main;
   const bool body = first.family() == Family::kPointwise;
+  const int64_t least_main = first.family() == Family::kNorm ? 1 : 2;
   if (inputs < 1 || static_cast<size_t>(inputs) > chain.inputs.size() || main < 0 || main > inputs ||
-      (body ? main != 0 : main < 2) || chain.num_main < inputs ||
-      static_cast<size_t>(chain.num_main) > chain.inputs.size() || chain.outputs.size() != 1)
+      (body ? main != 0 : main < least_main) || chain.num_main < inputs ||
+      static_cast<size_t>(chain.num_main) > chain.inputs.size() || chain.outputs.empty() || chain.outputs.size() > 2)
     return invalid_argument("chain: {} operands of the first problem, {} of them its own, of {}", inputs, main,
                             chain.inputs.size());
   first.acc_dtype = params->first_acc;
@@ -74,11 +83,12 @@ Result<ChainParts> chain_parts(const Problem& chain) {
   }
   WOOTZ_ASSIGN_OR_RETURN(middle.dims, chain_middle(first, dims));
   WOOTZ_ASSIGN_OR_RETURN(middle.max_dims, chain_middle(first, max_dims));
+  WOOTZ_RETURN_IF_ERROR(check_kept(chain, middle));
   first.outputs = {middle};
   second.inputs = {middle};
   second.inputs.insert(second.inputs.end(), cut, chain.inputs.end());
   second.num_main = chain.num_main - static_cast<int>(inputs) + 1;
-  second.outputs = chain.outputs;
+  second.outputs = {chain.outputs[0]};
   second.epilogue = chain.epilogue;
   second.acc_dtype = chain.acc_dtype;
   return parts;
@@ -134,7 +144,9 @@ Result<Dims> chain_middle(const Problem& first, std::span<const Dims> inputs) {
     WOOTZ_RETURN_IF_ERROR(checked_volume(y.span()).status());
     return y;
   }
-  if (first.family() == Family::kPointwise && !inputs.empty()) {
+  if (first.family() == Family::kNorm && !inputs.empty()) {
+    y = inputs[0];
+  } else if (first.family() == Family::kPointwise && !inputs.empty()) {
     y = inputs[0];
     for (const Dims& d : inputs.subspan(1)) {
       WOOTZ_ASSIGN_OR_RETURN(y, broadcast_dims(y, d));

@@ -103,6 +103,10 @@ class Kernel {
     (void)input, (void)source;
     return std::optional<PackedForm>{};
   }
+  // The same where the form of one constant follows from others too. `sources`: by input, not valid where it is none.
+  virtual Result<std::optional<PackedForm>> pack_among(int input, std::span<const HostTensor> sources) const {
+    return pack(input, sources[static_cast<size_t>(input)]);
+  }
   // May be slow (code generation); never on the hot path. The executor caches calls by extents.
   virtual Result<std::unique_ptr<Call>> bind(const BindArgs& args) const = 0;
   // Adds the machine code that bind() at these extents needs on the device described, made without it: for the plan.

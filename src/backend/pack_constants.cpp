@@ -54,6 +54,20 @@ PlanConstant packed_constant(const PlanConstant& source, Layout layout, PackedFo
   return made;
 }
 
+// By input, as they are; nothing where an input is no constant, or has a form already.
+std::vector<HostTensor> plain_constants(const Program& program, const Step& step) {
+  std::vector<HostTensor> plain(step.inputs.size());
+  for (size_t i = 0; i < step.inputs.size(); ++i) {
+    if (!step.inputs[i].exists() || !step.problem.inputs[i].constant) continue;
+    const PlanTensor& tensor = program.tensors[step.inputs[i]];
+    if (tensor.kind != TensorKind::kConstant) continue;
+    const PlanConstant& source = program.constants[tensor.constant];
+    if (source.layout == Layout::kLinear)
+      plain[i] = HostTensor::wrap(source.dtype, source.dims, source.data, source.owner);
+  }
+  return plain;
+}
+
 }  // namespace
 
 Status pack_constants(Program* program, KernelCache& kernels) {
@@ -63,15 +77,14 @@ Status pack_constants(Program* program, KernelCache& kernels) {
       any = any || (step.inputs[i].exists() && step.problem.inputs[i].constant);
     if (!any) continue;
     WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<const Kernel> kernel, kernels.get(step));
+    const std::vector<HostTensor> sources = plain_constants(*program, step);
     for (size_t i = 0; i < step.inputs.size(); ++i) {
-      if (!step.inputs[i].exists() || !step.problem.inputs[i].constant) continue;
+      const HostTensor& plain = sources[i];
+      if (!plain.valid()) continue;
       const PlanTensor tensor = program->tensors[step.inputs[i]];
-      if (tensor.kind != TensorKind::kConstant) continue;
       const PlanConstant source = program->constants[tensor.constant];
-      if (source.layout != Layout::kLinear) continue;
-      const HostTensor plain = HostTensor::wrap(source.dtype, source.dims, source.data, source.owner);
       const std::string where = fmt::format("layer '{}': packing '{}'", step.name, source.name);
-      Result<std::optional<PackedForm>> packed = kernel->pack(static_cast<int>(i), plain);
+      Result<std::optional<PackedForm>> packed = kernel->pack_among(static_cast<int>(i), sources);
       if (!packed.ok()) return packed.status().with_prefix(where);
       Layout& layout = step.problem.inputs[i].layout;
       PlanConstant made;

@@ -92,8 +92,8 @@ double chain(const Problem& p, Extents in, Extents out) {
   rest.insert(rest.end(), in.begin() + static_cast<ptrdiff_t>(inputs), in.end());
   const Problem& second = parts->second;
   const double own = parts->first.family() == Family::kConv ? conv(parts->first, in, std::span(&*middle, 1)) : 0;
-  return own + operations(parts->first.epilogue) * volume(*middle) +
-         (second.family() == Family::kPool ? pool(second, rest, out) : conv(second, rest, out));
+  const auto count = second.is(Family::kPool) ? pool : second.is(Family::kGemm) ? gemm : conv;
+  return own + operations(parts->first.epilogue) * volume(*middle) + count(second, rest, out.first(1));
 }
 
 double squeeze_excite(const Problem& p, Extents in, Extents out) {

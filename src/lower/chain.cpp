@@ -70,6 +70,16 @@ std::optional<Step> joined(std::span<const Step> steps) {
   return step;
 }
 
+// The first step's result, which others read too, as the second one. False: the chain's is something else.
+bool keep_first(const Node& node, std::span<const Step> made, Step* step) {
+  const std::shared_ptr<Graph> body = node.attr_graph("body");
+  if (made.size() != 2 || node.num_outputs() != 2 || !step->problem.is(Family::kChain)) return false;
+  if (body->outputs()[1] != body->first()->output()) return false;
+  step->outputs.push_back(made[0].outputs[0]);
+  step->problem.outputs.push_back(made[0].problem.outputs[0]);
+  return true;
+}
+
 // A concatenation that an earlier step has made already, for another reader of it, is not made again.
 void share_concat(LowerContext& ctx, const Node& reader, std::span<const Step> made, StepIndex first) {
   if (made.size() != 2 || !made[0].problem.is(Family::kMove) || made[1].inputs[0] != made[0].outputs[0]) return;
@@ -87,18 +97,21 @@ void share_concat(LowerContext& ctx, const Node& reader, std::span<const Step> m
 
 Result<bool> lower_chain(LowerContext& ctx, const Node& node) {
   const std::shared_ptr<Graph> body = node.attr_graph("body");
-  if (body == nullptr || body->inputs().size() != static_cast<size_t>(node.num_inputs())) return false;
+  if (body == nullptr || body->inputs().size() != static_cast<size_t>(node.num_inputs()) ||
+      body->outputs().size() != static_cast<size_t>(node.num_outputs()))
+    return false;
   std::vector<const Node*> inside;
   for (const Node* n = body->first(); n != nullptr; n = n->next()) inside.push_back(n);
   for (int i = 0; i < node.num_inputs(); ++i)
     WOOTZ_RETURN_IF_ERROR(ctx.stand_for(body->inputs()[static_cast<size_t>(i)], node.input(i)));
-  WOOTZ_RETURN_IF_ERROR(ctx.stand_for(body->outputs()[0], node.output()));
+  for (int o = 0; o < node.num_outputs(); ++o)
+    WOOTZ_RETURN_IF_ERROR(ctx.stand_for(body->outputs()[static_cast<size_t>(o)], node.output(o)));
   const StepIndex before = ctx.program().steps.next();
   for (const Node* n : inside) WOOTZ_RETURN_IF_ERROR(ctx.lower(*n));
   std::vector<Step> made;
   for (StepIndex s = before; s != ctx.program().steps.next(); s = s.next()) made.push_back(ctx.program().steps[s]);
   std::optional<Step> step = made.size() == inside.size() ? joined(made) : std::nullopt;
-  if (!step) return true;
+  if (!step || (node.num_outputs() > 1 && !keep_first(node, made, &*step))) return true;
   step->name = node.name();
   step->provenance = node.provenance();
   if (ctx.offered(*step))

@@ -272,6 +272,7 @@ class CudaBackend final : public Backend {
                          .chains = true,
                          .squeeze_excite = true,
                          .fused_moves = true,
+                         .norm_products = true,
                          .quantized_stems = true,
                          .by_default = true,
                          .one_isa = true}) {}
@@ -284,7 +285,8 @@ class CudaBackend final : public Backend {
   Result<std::vector<DeviceDescription>> devices() const override { return list_gpus(); }
   int current() const override { return current_gpu(); }
   std::vector<const Provider*> providers() const override {
-    return {&cublaslt_provider(), &cudnn_provider(), &generated_provider(), &selecting_provider(), &nccl_provider()};
+    return {&cublaslt_provider(),  &cudnn_provider(),     &apart_provider(),
+            &generated_provider(), &selecting_provider(), &nccl_provider()};
   }
   Status ready() const override {
     WOOTZ_ASSIGN_OR_RETURN(const Gpu* const found, gpu());

@@ -12,7 +12,7 @@ namespace {
 
 Status infer_chain(InferContext& ctx) {
   const auto body = ctx.node().attr_graph("body");
-  if (body == nullptr || body->outputs().size() != 1) return ctx.fail("a body with one output is missing");
+  if (body == nullptr || body->outputs().empty()) return ctx.fail("a body with an output is missing");
   if (static_cast<int>(body->inputs().size()) != ctx.num_inputs())
     return ctx.fail("the body takes {} inputs, {} are given", body->inputs().size(), ctx.num_inputs());
   std::unordered_map<const Value*, TypeInfo> known;
@@ -37,9 +37,13 @@ Status infer_chain(InferContext& ctx) {
       known[node->output(o)] = std::move(info);
     }
   }
-  const auto result = known.find(body->outputs()[0]);
-  if (result == known.end()) return ctx.fail("its body computes nothing");
-  ctx.set_output(0, result->second.dtype, result->second.shape);
+  if (ctx.node().num_outputs() != static_cast<int>(body->outputs().size()))
+    return ctx.fail("its body has {} outputs, the node {}", body->outputs().size(), ctx.node().num_outputs());
+  for (int o = 0; o < ctx.node().num_outputs(); ++o) {
+    const auto result = known.find(body->outputs()[static_cast<size_t>(o)]);
+    if (result == known.end()) return ctx.fail("its body computes nothing");
+    ctx.set_output(o, result->second.dtype, result->second.shape);
+  }
   return {};
 }
 
@@ -53,7 +57,7 @@ Status reference_chain(EvalContext& ctx) {
     WOOTZ_ASSIGN_OR_RETURN(std::vector<HostTensor> results, run_node(*node, inputs));
     for (int o = 0; o < node->num_outputs(); ++o) known[node->output(o)] = std::move(results[static_cast<size_t>(o)]);
   }
-  ctx.outputs[0] = known.at(body->outputs()[0]);
+  for (size_t o = 0; o < body->outputs().size(); ++o) ctx.outputs[o] = known.at(body->outputs()[o]);
   return {};
 }
 
@@ -63,6 +67,7 @@ const OpDef& chain_op() {
   static const OpDef kChain{.name = "Chain",
                             .min_inputs = 1,
                             .max_inputs = -1,
+                            .max_outputs = -1,
                             .attributes = {{"body", AttrKind::kGraph, true}},
                             .infer = infer_chain,
                             .reference = reference_chain,

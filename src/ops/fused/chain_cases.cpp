@@ -86,6 +86,24 @@ void add_embedding(CaseList& list, const char* name, DType type, const Dims& ind
   list.add(name, "Chain", std::move(inputs), {{"body", body}}, 1, {true, false, true, false, true, true, true}, 64);
 }
 
+// Rows that are normalized and multiplied by weights, with a bias; `kept`: they are a result too.
+void add_norm(CaseList& list, const char* name, DType type, const char* norm, const Dims& rows, int64_t columns,
+              bool kept) {
+  const auto body = std::make_shared<Graph>("body");
+  const int64_t length = rows.back();
+  std::vector<HostTensor> inputs{list.random(type, rows), list.random(type, {length}),
+                                 list.random(type, {length, columns}), list.random(type, {columns})};
+  std::vector<Value*> v;
+  for (const HostTensor& t : inputs) v.push_back(body->add_input("", t.dtype(), to_shape(t.dims())));
+  Node* n = body->add_node(op(norm), "", {v[0], v[1]}, {{"axis", int64_t{-1}}});
+  Node* m = body->add_node(op("MatMul"), "", {n->output(), v[2], v[3]}, {});
+  for (Node* node : {n, m})
+    if (!infer_node(*node).ok()) return;  // as above
+  body->mark_output(m->output());
+  if (kept) body->mark_output(n->output());
+  list.add(name, "Chain", std::move(inputs), {{"body", body}}, kept ? 2 : 1, {false, true, true, true}, 64);
+}
+
 PointwiseExpr relu(DType type = DType::kF32) {
   PointwiseExpr e;
   e.num_inputs = 1;
@@ -136,6 +154,8 @@ void chain_cases(CaseList& list) {
   add_concat(list, "fused/chain_concat", DType::kF32, {{2, 8, 5, 7}, {2, 3, 5, 7}, {2, 16, 5, 7}}, {27, 1, 1}, 1);
   add_concat(list, "fused/chain_concat_f16", DType::kF16, {{3, 4, 8}, {3, 4, 24}}, {4, 32}, 2);
   add_embedding(list, "fused/chain_embedding", DType::kF32, {2, 5}, 24);
+  add_norm(list, "fused/chain_norm_f16", DType::kF16, "LayerNorm", {2, 9, 72}, 40, true);
+  add_norm(list, "fused/chain_norm_bf16", DType::kBF16, "RMSNorm", {35, 136}, 24, false);
   add_embedding(list, "fused/chain_embedding_f16", DType::kF16, {7}, 33);
 }
 

@@ -36,7 +36,7 @@ std::vector<Value*> operands_of(std::span<Node* const> nodes) {
 
 }  // namespace
 
-Result<bool> chain_nodes(Graph& graph, std::span<Node* const> nodes) {
+Result<bool> chain_nodes(Graph& graph, std::span<Node* const> nodes, bool keeps_first) {
   // One operand, one input of the body: the step's operands are then the node's, in order.
   std::vector<Value*> operands = operands_of(nodes);
   if (operands.empty()) return false;
@@ -51,11 +51,14 @@ Result<bool> chain_nodes(Graph& graph, std::span<Node* const> nodes) {
     WOOTZ_ASSIGN_OR_RETURN(inside[node->output()], copy_into(*body, *node, std::move(inputs)));
   }
   body->mark_output(inside.at(last->output()));
-  Node* made =
-      graph.add_node(op("Chain"), graph.unique_name(last->name()), std::move(operands), {{"body", body}}, 1, last);
+  if (keeps_first) body->mark_output(inside.at(nodes[0]->output()));
+  Node* made = graph.add_node(op("Chain"), graph.unique_name(last->name()), std::move(operands), {{"body", body}},
+                              keeps_first ? 2 : 1, last);
   for (const Node* node : nodes) made->add_provenance(*node);
   WOOTZ_RETURN_IF_ERROR(infer_node(*made));
+  Value* const kept = keeps_first ? nodes[0]->output() : nullptr;
   take_place(graph, last->output(), made->output());
+  if (kept != nullptr) take_place(graph, kept, made->output(1));
   return true;
 }
 

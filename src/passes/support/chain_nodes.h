@@ -8,7 +8,8 @@
 namespace wootz {
 
 // Puts a Chain in the place of the nodes, which are in the graph's order; the results of all but the last are read by
-// nodes after them, and by nothing else. False, and an untouched graph: an operand is missing or twice among theirs.
-Result<bool> chain_nodes(Graph& graph, std::span<Node* const> nodes);
+// nodes after them, and by nothing else; with `keeps_first` the first's by others too, which stand after the last: it
+// becomes the chain's second result. False, and an untouched graph: an operand is missing or twice among theirs.
+Result<bool> chain_nodes(Graph& graph, std::span<Node* const> nodes, bool keeps_first = false);
 
 }  // namespace wootz

@@ -11,9 +11,12 @@ Result<PackedConstants> pack_for(const Kernel& kernel, const Problem& problem, c
   PackedConstants packed;
   packed.data.assign(problem.inputs.size(), nullptr);
   packed.bytes.assign(problem.inputs.size(), 0);
+  std::vector<HostTensor> sources(problem.inputs.size());
+  for (size_t i = 0; i < problem.inputs.size(); ++i)
+    if (problem.inputs[i].constant) sources[i] = inputs[i];
   for (size_t i = 0; i < problem.inputs.size(); ++i) {
     if (!problem.inputs[i].constant || !inputs[i].valid()) continue;
-    const Result<std::optional<PackedForm>> form = kernel.pack(static_cast<int>(i), inputs[i]);
+    const Result<std::optional<PackedForm>> form = kernel.pack_among(static_cast<int>(i), sources);
     if (!form.ok()) return form.status().with_prefix(fmt::format("packing input {}", i));
     if (form->has_value()) {
       Result<RawBytes> made = make_bytes(**form);

@@ -155,6 +155,9 @@ int64_t longest_sum(const Problem& problem) {
   if (problem.num_main == 0 || problem.inputs.empty() || problem.outputs.empty()) return 1;
   if (problem.family() == Family::kChain) {  // both parts' weights
     double sum = 1;
+    const FamilyParamsBox& second = problem.as<ChainParams>().second;
+    if (second.get() != nullptr && family_of(second.get()->params) == Family::kGemm)
+      return problem.inputs[0].dims.rank() == 0 ? 1 : std::max<int64_t>(1, problem.inputs[0].dims.back());
     for (const TensorDesc& t : problem.inputs)
       if (t.constant && t.dims.rank() >= 2) sum += volume(t.dims) / std::max(1.0, static_cast<double>(t.dims[0]));
     return static_cast<int64_t>(std::min(sum, 1e12));

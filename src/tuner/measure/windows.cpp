@@ -176,7 +176,30 @@ std::optional<ChainParts> made_for_convolution(const Problem& p) {
   return std::move(parts).value();
 }
 
+// Rows that are normalized and multiplied: scale and bias whole, what is added to the product with its rows.
+std::optional<Cut> cut_normed(const Problem& p, const ChainParts& parts, bool at_end, int64_t most) {
+  std::optional<Cut> cut = cut_gemm(parts.second, at_end, most);
+  if (!cut || parts.second.inputs[0].dims.rank() != p.outputs[0].dims.rank()) return std::nullopt;
+  std::vector<Place> inputs{cut->inputs[0]};
+  for (size_t i = 1; i < parts.first.inputs.size(); ++i) inputs.push_back(all_of(parts.first.inputs[i].dims));
+  inputs.push_back(cut->inputs[1]);
+  for (size_t i = 2; i < static_cast<size_t>(parts.second.num_main); ++i) {
+    const std::optional<Place> place = broadcast(parts.second.inputs[i].dims, p.outputs[0].dims, cut->made);
+    if (!place) return std::nullopt;
+    inputs.push_back(*place);
+  }
+  cut->inputs = std::move(inputs);
+  return cut;
+}
+
+bool multiplies_normed(const ChainParts& parts) {
+  return parts.first.is(Family::kNorm) && parts.second.is(Family::kGemm);
+}
+
 std::optional<Cut> cut_chain(const Problem& p, bool at_end, int64_t most) {
+  if (const Result<ChainParts> own = chain_parts(p); own.ok() && multiplies_normed(*own))
+    return cut_normed(p, *own, at_end, most);
+  if (p.outputs.size() != 1) return std::nullopt;
   const std::optional<ChainParts> parts = made_for_convolution(p);
   std::optional<Cut> cut = parts ? cut_conv(parts->second, at_end, most) : std::nullopt;
   if (!cut) return std::nullopt;
@@ -208,15 +231,16 @@ double work_of_conv(const Problem& p, int64_t most) {
   return points * static_cast<double>(y[1]) * static_cast<double>(longest_sum(p));
 }
 
-double work_of_chain(const Problem& p, int64_t most) {
-  const std::optional<ChainParts> parts = made_for_convolution(p);
-  return parts ? work_of_conv(parts->second, most) : 0;
-}
-
 double work_of_gemm(const Problem& p, int64_t most) {
   const Dims& y = p.outputs[0].dims;
   const auto results = static_cast<double>(std::min(most, y[y.size() - 2])) * static_cast<double>(y.back());
   return results * static_cast<double>(longest_sum(p));
+}
+
+double work_of_chain(const Problem& p, int64_t most) {
+  if (const Result<ChainParts> own = chain_parts(p); own.ok() && multiplies_normed(*own)) return work_of_gemm(p, most);
+  const std::optional<ChainParts> parts = made_for_convolution(p);
+  return parts ? work_of_conv(parts->second, most) : 0;
 }
 
 double work_of_norm(const Problem& p, int64_t most) {
@@ -234,7 +258,9 @@ constexpr CutFamily kFamilies[] = {
 };
 
 const CutFamily* family_of(const Problem& p) {
-  const bool single = p.outputs.size() == 1 && p.outputs[0].dims.rank() >= 2 && p.outputs[0].dims.volume() > 0;
+  const bool kept = p.is(Family::kChain) && p.outputs.size() == 2;
+  const bool single =
+      (p.outputs.size() == 1 || kept) && p.outputs[0].dims.rank() >= 2 && p.outputs[0].dims.volume() > 0;
   for (const CutFamily& f : kFamilies)
     if (single && p.num_main > 0 && p.is(f.family)) return &f;
   return nullptr;
@@ -267,16 +293,21 @@ std::optional<CheckWindow> window_at(const Problem& p, const CutFamily& family, 
     window.part.inputs.push_back(std::move(operand).value());
   }
   const Result<std::vector<HostTensor>> made = reference(step, window.part.inputs);
-  if (!made.ok() || made->size() != 1) return std::nullopt;
-  const HostTensor& result = (*made)[0];
-  if (result.dtype() != p.outputs[0].dtype || !(result.dims() == cut->made.extents)) return std::nullopt;
+  if (!made.ok() || made->size() != p.outputs.size()) return std::nullopt;
   Dims within = cut->right.at;
   for (size_t a = 0; a < within.size(); ++a) within[a] -= cut->made.at[a];
-  Result<HostTensor> right = part_of(result, within, cut->right.extents);
-  if (!right.ok()) return std::nullopt;
-  window.part.finite = first_non_finite(*right) < 0;
+  for (size_t o = 0; o < made->size(); ++o) {
+    const HostTensor& result = (*made)[o];
+    Dims all = cut->made.extents, extents = cut->right.extents;
+    // Beside a product's rows those that it is made of.
+    if (o > 0) all[all.size() - 1] = extents[extents.size() - 1] = p.outputs[o].dims.back();
+    if (result.dtype() != p.outputs[o].dtype || !(result.dims() == all)) return std::nullopt;
+    Result<HostTensor> right = part_of(result, within, extents);
+    if (!right.ok()) return std::nullopt;
+    window.part.finite = window.part.finite && first_non_finite(*right) < 0;
+    window.part.expected.push_back(std::move(right).value());
+  }
   window.part.reduced = true;
-  window.part.expected = {std::move(right).value()};
   window.at = cut->right.at;
   return window;
 }
@@ -303,11 +334,15 @@ std::vector<CheckWindow> windows_of(const Problem& problem, StepIndex step, cons
 std::string disagreement(const Problem& problem, const std::vector<CheckWindow>& windows,
                          const std::vector<HostTensor>& whole, double* error, double allowed, double stray) {
   for (const CheckWindow& window : windows) {
-    const HostTensor& expected = window.part.expected[0];
-    if (whole.size() != 1 || whole[0].rank() != expected.rank()) return "there are no such results";
-    Result<HostTensor> part = part_of(whole[0], window.at, expected.dims());
-    if (!part.ok()) return part.status().to_string();
-    const std::string apart = disagreement(problem, window.part, {*part}, error, allowed, stray);
+    std::vector<HostTensor> parts;
+    for (const HostTensor& expected : window.part.expected) {
+      const size_t o = parts.size();
+      if (whole.size() <= o || whole[o].rank() != expected.rank()) return "there are no such results";
+      Result<HostTensor> part = part_of(whole[o], window.at, expected.dims());
+      if (!part.ok()) return part.status().to_string();
+      parts.push_back(std::move(part).value());
+    }
+    const std::string apart = disagreement(problem, window.part, parts, error, allowed, stray);
     if (!apart.empty()) return fmt::format("{}, from {} on", apart, window.at.to_string());
   }
   return {};

@@ -239,6 +239,43 @@ HostTensor centred(const std::vector<HostTensor>& in) {
   return y;
 }
 
+// Of rows that are normalized and multiplied: the rows of both results.
+TEST(Windows, AreRowsOfANormAndItsProduct) {
+  const Dims x{2, 30, 5}, y{2, 30, 4};
+  Problem first, second;
+  first.params = NormParams{.axis = 2, .has_scale = true};
+  first.inputs = {described(x, false), described({5}, true)};
+  first.num_main = 2;
+  first.outputs = {described(x, false)};
+  second.params = GemmParams{.has_bias = true};
+  second.inputs = {described(x, false), described({5, 4}, true), described({1, 4}, true)};
+  second.num_main = 3;
+  second.outputs = {described(y, false)};
+  first.acc_dtype = second.acc_dtype = DType::kF32;
+  Problem p = make_chain(first, second);
+  p.outputs.push_back(first.outputs[0]);
+  std::vector<HostTensor> full;
+  for (const TensorDesc& t : p.inputs) full.push_back(random_tensor(t.dtype, t.dims, test_seed()).value());
+  const auto made = [](const std::vector<HostTensor>& in) {
+    const HostTensor middle = centred({in[0], in[1]});
+    return std::vector<HostTensor>{multiply(false, {middle, in[2], in[3]}), middle};
+  };
+  const auto reference = [&](StepIndex, const std::vector<HostTensor>& in) -> Result<std::vector<HostTensor>> {
+    EXPECT_LT(in[0].volume(), full[0].volume());
+    return made(in);
+  };
+  const std::vector<CheckWindow> windows = windows_of(p, 0_step, full, reference, 400);
+  ASSERT_EQ(windows.size(), 2u);
+  const std::vector<HostTensor> whole = made(full);
+  expect_parts(windows, whole[0]);
+  double error = 0;
+  EXPECT_EQ(disagreement(p, windows, whole, &error), "");
+  std::vector<HostTensor> wrong = whole;
+  wrong[1] = HostTensor::allocate(DType::kF32, x).value();
+  EXPECT_NE(disagreement(p, windows, wrong, &error), "");
+  EXPECT_NE(disagreement(p, windows, {whole[0]}, &error), "");
+}
+
 TEST(Windows, AreRowsOfANorm) {
   for (const int64_t axis : {1, 2, 3}) {
     Problem p;

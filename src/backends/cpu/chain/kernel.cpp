@@ -344,7 +344,8 @@ Result<ChainPlan> ChainPlan::parse(const std::string& config) {
 
 Result<std::unique_ptr<Kernel>> make_chain_kernel(const Problem& problem, const ChainPlan& plan, const Limits& limits) {
   WOOTZ_ASSIGN_OR_RETURN(ChainParts parts, chain_parts(problem));
-  if (parts.first.is(Family::kMove)) return unsupported("chain: a concatenation");
+  if (parts.first.is(Family::kMove) || parts.first.is(Family::kNorm) || problem.outputs.size() != 1)
+    return unsupported("chain: a concatenation or a normalization");
   if (parts.first.inputs.size() > kMostOperands || parts.second.inputs.size() > kMostOperands)
     return unsupported("chain: more than {} operands", kMostOperands);
   for (const Problem* p : {&parts.first, &parts.second})

@@ -95,8 +95,8 @@ class ChainProvider final : public Provider {
       refusals->push_back({"chain", parts.status().message()});
       return;
     }
-    if (parts->first.is(Family::kMove)) {
-      refusals->push_back({"chain", "a concatenation is a step of its own"});
+    if (parts->first.is(Family::kMove) || parts->first.is(Family::kNorm) || problem.outputs.size() != 1) {
+      refusals->push_back({"chain", "a concatenation or a normalization is a step of its own"});
       return;
     }
     const std::vector<Candidate> first = offers_for(parts->first, limits, refusals);

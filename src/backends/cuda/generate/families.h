@@ -35,6 +35,11 @@ Result<std::optional<PackedForm>> pack_columns(const Problem&, int input, const 
 Result<std::optional<PackedForm>> pack_weight_only(const Problem&, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_weight_tiles(const Problem&, int input, const HostTensor& source);
 
+// And where it follows from other constants too, by input.
+using PackAmong = Result<std::optional<PackedForm>> (*)(const Problem& problem, int input,
+                                                        std::span<const HostTensor> sources);
+Result<std::optional<PackedForm>> pack_half_among(const Problem&, int input, std::span<const HostTensor> sources);
+
 // A constant of whole bytes an element, taken as a matrix and transposed.
 PackedForm transposed_form(const HostTensor& source, int64_t rows, int64_t columns);
 

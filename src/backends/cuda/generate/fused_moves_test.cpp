@@ -177,6 +177,66 @@ TEST(TileReads, RefusesOperandsThatDoNotGoTogether) {
   EXPECT_TRUE(apart([](Problem* p) { *p = joined({60, 36}); }));
 }
 
+// Rows that are normalized and multiplied, and kept.
+Problem normed(int64_t length) {
+  Problem first, second;
+  first.params = NormParams{.axis = 2, .has_scale = true, .has_bias = true};
+  for (const Dims& dims : {Dims{1, 128, length}, Dims{length}, Dims{length}}) add(&first.inputs, DType::kF16, dims);
+  first.inputs[1].constant = first.inputs[2].constant = true;
+  add(&first.outputs, DType::kF16, {1, 128, length});
+  first.num_main = 3;
+  first.acc_dtype = second.acc_dtype = DType::kF16;
+  second.params = GemmParams{.has_bias = true};
+  second.inputs = first.outputs;
+  add(&second.inputs, DType::kF16, {length, 384});
+  add(&second.inputs, DType::kF16, {384});
+  second.inputs[1].constant = second.inputs[2].constant = true;
+  add(&second.outputs, DType::kF16, {1, 128, 384});
+  second.num_main = 3;
+  Problem chain = make_chain(first, second);
+  chain.outputs.push_back(first.outputs[0]);
+  return chain;
+}
+
+FamilyParamsBox with_norm(const FamilyParamsBox& box, const std::function<void(NormParams*)>& change) {
+  FamilyParams params = box.get()->params;
+  change(&std::get<NormParams>(params));
+  return box_params(std::move(params));
+}
+
+// A plan may say anything.
+TEST(TileReads, RefusesRowsThatAreNotNormalizedSo) {
+  const auto refused = [](const std::function<void(Problem*)>& spoil) { return is_refused(normed(256), spoil); };
+  const auto of_norm = [&](const std::function<void(NormParams*)>& change) {
+    return refused([&](Problem* p) { p->as<ChainParams>().first = with_norm(p->as<ChainParams>().first, change); });
+  };
+  EXPECT_TRUE(of_norm([](NormParams* n) { n->axis = 1; }));
+  EXPECT_TRUE(of_norm([](NormParams* n) { n->kind = NormKind::kL2; }));
+  EXPECT_TRUE(of_norm([](NormParams* n) { n->has_bias = false; }));
+  EXPECT_TRUE(of_norm([](NormParams* n) { n->epsilon = -1; }));
+  EXPECT_TRUE(refused(sized(1, {255})));
+  EXPECT_TRUE(refused(sized(2, {1})));
+  EXPECT_TRUE(refused(sized(3, {255, 384})));
+  EXPECT_TRUE(refused([](Problem* p) { p->inputs[1].constant = false; }));
+  EXPECT_TRUE(refused([](Problem* p) { p->inputs[0].constant = true; }));
+  EXPECT_TRUE(refused([](Problem* p) { p->inputs[0].dtype = DType::kF32; }));
+  EXPECT_TRUE(refused([](Problem* p) { p->outputs[1].dtype = DType::kF32; }));
+  EXPECT_TRUE(refused([](Problem* p) { p->outputs[1].dims[1] = p->outputs[1].max_dims[1] = 127; }));
+  EXPECT_TRUE(refused([](Problem* p) { p->outputs.push_back(p->outputs[1]); }));
+  EXPECT_TRUE(refused([](Problem* p) { p->as<ChainParams>().first_main = 2; }));
+  EXPECT_TRUE(refused([](Problem* p) { p->as<ChainParams>().second = box_params(ConvParams{}); }));
+  EXPECT_TRUE(refused([](Problem* p) { *p = normed(252); }));
+}
+
+// What does not read a row's whole length knows nothing of its mean.
+TEST(TileReads, NoClusterSharesANormalizedRow) {
+  std::vector<Candidate> offers;
+  std::vector<Refusal> refusals;
+  generated_provider().tactics(normed(768), {}, &offers, &refusals);
+  EXPECT_GE(offers.size(), 2U);
+  for (const Candidate& c : offers) EXPECT_EQ(c.tactic.kernel.find("c2"), std::string::npos) << c.tactic.kernel;
+}
+
 // Convolutions that are for libraries read one concatenation, which is made once.
 TEST(TileReads, AConcatenationIsMadeOnceOrNotAtAll) {
   for (const int64_t images : {1, 64}) {

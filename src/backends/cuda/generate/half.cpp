@@ -7,6 +7,7 @@
 #include "backends/cuda/generate/families.h"
 #include "backends/cuda/generate/kernel_source.h"
 #include "backends/cuda/generate/kernels.h"
+#include "backends/cuda/generate/normalized_form.h"
 #include "backends/cuda/generate/tile.h"
 #include "backends/cuda/generate/tile_cost.h"
 #include "backends/cuda/generate/tile_reads.h"
@@ -16,6 +17,9 @@ namespace wootz::cuda {
 namespace {
 
 constexpr int64_t kPitchStep = 128;  // of packed columns, in bytes
+
+// Behind packed columns of w with a normalization in front: what follows from mean and bias, of each column; a factor.
+size_t table_bytes(const TileProduct& b) { return b.norm ? static_cast<size_t>(2 * b.columns + 1) * sizeof(float) : 0; }
 
 // At concrete extents. Errors: what these kernels do not compute, and why.
 Result<TileProduct> describe_half(const TileReads& g, const BindArgs& args) {
@@ -33,17 +37,23 @@ Result<TileProduct> describe_half(const TileReads& g, const BindArgs& args) {
   b.gate = g.gate;
   b.w = g.w;
   b.joined = g.joined;
+  b.norm = g.norm;
   const auto by_sixteen = [&](int64_t channels) { return channels * b.size % 16 == 0; };
   if ((g.gate >= 0 || !g.joined.empty()) &&
       (b.window || !by_sixteen(b.channels) || !std::all_of(b.joined.begin(), b.joined.end(), by_sixteen)))
     return unsupported("a window, or channels that are not read by 16 bytes, of what is made while it is read");
+  if (b.norm) {
+    if (p.outputs[0].layout != Layout::kLinear || conv) return unsupported("normalized rows of images");
+    if (b.norm->kept && (args.outputs.size() != 2 || !(args.outputs[1] == args.inputs[0])))
+      return invalid_argument("normalized rows of {}", args.inputs[0].to_string());
+  }
   WOOTZ_RETURN_IF_ERROR(check_epilogue(p, x));
   if (p.num_main == 3) WOOTZ_RETURN_IF_ERROR(check_type(p.inputs[2].dtype));
   if (!conv) b.scale = p.as<GemmParams>().alpha;
   // Packed weights of a plan's: as long as the kernel believes.
   const auto w = static_cast<size_t>(g.w);
   if (args.constant_bytes.size() > w && args.constants[w] != nullptr &&
-      args.constant_bytes[w] < static_cast<size_t>(b.columns * b.pitch() * b.size))
+      args.constant_bytes[w] < static_cast<size_t>(b.columns * b.pitch() * b.size) + table_bytes(b))
     return invalid_argument("{} bytes of packed weights for {}", args.constant_bytes[w], args.inputs[w].to_string());
   return b;
 }
@@ -57,6 +67,9 @@ double library_us(double macs, double bytes) { return 3 + macs / 2.5e8 + bytes /
 double copy_us(const TensorDesc& t) {
   return 1 + 2 * static_cast<double>(dtype_bytes(t.dtype, t.dims.volume())) / 3.3e6;
 }
+
+// Of a normalization's, beside others in a network.
+double norm_us(const TensorDesc& t) { return 0.6 + copy_us(t); }
 
 }  // namespace
 
@@ -72,33 +85,48 @@ Result<std::optional<PackedForm>> pack_half(const Problem& p, int input, const H
   }));
 }
 
+Result<std::optional<PackedForm>> pack_half_among(const Problem& p, int input, std::span<const HostTensor> sources) {
+  WOOTZ_ASSIGN_OR_RETURN(TileReads g, tile_reads(p, operand_dims(p.inputs)));
+  if (!g.norm || input != g.w) return pack_half(p, input, sources[static_cast<size_t>(input)]);
+  const auto given = [&](int i) { return i < 0 ? HostTensor() : sources[static_cast<size_t>(i)]; };
+  return std::optional(normalized_form(g.problem, sources[static_cast<size_t>(input)], given(g.norm->scale),
+                                       given(g.norm->bias), kPitchStep));
+}
+
 Status generate_half(const Problem& p, const BindArgs& args, size_t tile, std::vector<Launch>* launches) {
   WOOTZ_ASSIGN_OR_RETURN(const TileReads g, tile_reads(p, args.inputs));
   WOOTZ_ASSIGN_OR_RETURN(const TileProduct b, describe_half(g, args));
   if (b.rows * b.columns == 0) return Status();
-  Tile own = kHalfTiles[tile];
-  own.gates = g.gate < 0 ? 0 : 1;
   const char* const w = storage_type(g.problem.inputs[1].dtype);
-  return write_tile(g.problem, {g.dims, args.outputs, {}}, b, own, {w, "float", true, false}, launches);
+  return write_tile(g.problem, {g.dims, args.outputs, {}}, b, kHalfTiles[tile], {w, "float", true, false, &p},
+                    launches);
 }
 
 // 0: enough other tiles are better at these extents, or a library is sure to be: it need not be compiled to know it.
 // What libraries are said to take where nothing is measured grows with the work more than what they take does: so do
 // these.
 double estimate_half(const Problem& p, size_t tile) {
-  constexpr size_t kMost = 4;
-  constexpr double kHopeless = 1.6, kMacsPerUs = 4e7;
+  constexpr size_t kMost = 4, kMostNormed = 3;
+  constexpr double kHopeless = 1.6, kNormed = 1.2, kMacsPerUs = 4e7;
   const std::vector<Dims> in = operand_dims(p.inputs), out = operand_dims(p.outputs);
   const Result<TileReads> g = tile_reads(p, in);
   if (!g.ok()) return 0;
   const Result<TileProduct> b = describe_half(*g, {in, out, {}});
   if (!b.ok()) return 0;
-  const TileEstimate e = estimate_tile(g->problem, *b, kHalfTiles, tile, kCosts, kMost);
+  const TileEstimate e = estimate_tile(g->problem, *b, kHalfTiles, tile, kCosts, b->norm ? kMostNormed : kMost);
   const double macs = static_cast<double>(b->rows) * static_cast<double>(b->columns) * static_cast<double>(b->depth());
   const double library = library_us(macs, bytes_of(g->problem));
-  // A chain is not measured beside its two steps: it is not to take longer.
-  const bool chain = p.is(Family::kChain);
-  if (!e.suits || e.best_us > (chain ? library + copy_us(g->problem.inputs[0]) : kHopeless * library)) return 0;
+  // A chain is not measured beside its two steps: it is not to take longer. But one of a normalization is.
+  double most_us = kHopeless * library;
+  if (b->norm) {
+    TileProduct alone = *b;
+    alone.norm.reset();
+    most_us = kNormed * (std::min(library, estimate_tile(g->problem, alone, kHalfTiles, tile, kCosts, kMost).best_us) +
+                         norm_us(g->problem.inputs[0]));
+  } else if (p.is(Family::kChain)) {
+    most_us = library + copy_us(g->problem.inputs[0]);
+  }
+  if (!e.suits || e.best_us > most_us) return 0;
   return std::max(e.us, macs / kMacsPerUs);
 }
 

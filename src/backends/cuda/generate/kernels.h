@@ -21,12 +21,13 @@ struct KernelEntry {
   const char* name;  // its identity in logs, plans, caches and tests
   Generate generate;
   Offered layouts = Offered::kLinear;
-  bool in_place = false;        // output 0 may overwrite an operand that is read element for element
-  double overhead = 1;          // without an estimate: times the cost of a library's kernel
-  bool last = false;            // offered where no other kernel computes the problem, and no library does
-  PackConstant pack = nullptr;  // the form in which it wants constants; null: as they are
-  Estimate estimate = nullptr;  // null: by the bytes that are moved
-  int capability = 80;          // the least: 90 of sm_90
+  bool in_place = false;           // output 0 may overwrite an operand that is read element for element
+  double overhead = 1;             // without an estimate: times the cost of a library's kernel
+  bool last = false;               // offered where no other kernel computes the problem, and no library does
+  PackConstant pack = nullptr;     // the form in which it wants constants; null: as they are
+  Estimate estimate = nullptr;     // null: by the bytes that are moved
+  PackAmong pack_among = nullptr;  // in place of `pack`, where it looks at several constants
+  int capability = 80;             // the least: 90 of sm_90
 };
 
 // Whether one of the tiles for products of 16-bit floats is offered for it.

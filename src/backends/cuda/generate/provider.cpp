@@ -104,6 +104,10 @@ class GeneratedKernel final : public Kernel, public PreparedKernel {
     if (entry_.pack == nullptr) return std::optional<PackedForm>{};
     return entry_.pack(problem_, input, source);
   }
+  Result<std::optional<PackedForm>> pack_among(int input, std::span<const HostTensor> sources) const override {
+    if (entry_.pack_among == nullptr) return Kernel::pack_among(input, sources);
+    return entry_.pack_among(problem_, input, sources);
+  }
   Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
     std::vector<Launch> launches;
     WOOTZ_RETURN_IF_ERROR(check_packed(problem_, args));

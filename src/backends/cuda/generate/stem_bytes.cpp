@@ -27,7 +27,8 @@ Result<ByteConvolution> convolution_of(const Problem& p) {
   ByteConvolution c;
   if (p.is(Family::kChain)) {
     WOOTZ_ASSIGN_OR_RETURN(ChainParts parts, chain_parts(p));
-    if (!parts.first.is(Family::kPointwise) || !parts.second.is(Family::kConv) || parts.first.inputs.size() != 1)
+    if (!parts.first.is(Family::kPointwise) || !parts.second.is(Family::kConv) || parts.first.inputs.size() != 1 ||
+        p.outputs.size() != 1)
       return unsupported("another chain than an expression on an image and a convolution");
     c.bytes = std::move(parts.first.epilogue);
     c.problem = std::move(parts.second);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "backends/cuda/generate/kernel_source.h"
+#include "backends/cuda/generate/row_packs.h"
 #include "backends/cuda/generate/tile.h"
 
 namespace wootz::cuda {
@@ -265,7 +266,33 @@ void add_reads(const TileProduct& b, KernelSource* source) {
                   gated ? "p.gate" : "nullptr", lines));
 }
 
+// The normalization in front, and the normalized rows where they are a result.
+Status add_norm(const TileProduct& b, const Problem* step, const Operands& operands, KernelSource* source) {
+  const TileProduct::Norm norm = b.norm.value_or(TileProduct::Norm{});
+  source->fixed("kNormed", b.norm.has_value());
+  source->fixed("kCentered", norm.centered);
+  source->fixed("kKept", norm.kept);
+  source->fixed_real("kEpsilon", norm.epsilon);
+  if (!norm.kept) return Status();
+  if (b.depth() % operands.vector != 0 || operands.vector > 8)
+    return unsupported("normalized rows of {}, by {}", b.depth(), operands.vector);
+  source->type("A", "float");
+  source->operand("X* __restrict__", "kept", {true, 1});
+  add_row_parameters(*step, norm.scale, norm.bias, source);
+  return Status();
+}
+
 }  // namespace
+
+Tile with_room_for(Tile tile, const TileProduct& b) {
+  tile.gates = b.gate < 0 ? 0 : 1;
+  tile.notes = b.norm ? tile.shares * tile.warps_n * tile.rows * 8 : 0;
+  return tile;
+}
+
+bool can_normalize(const Tile& tile, const TileProduct& b) {
+  return tile.cluster == 1 && with_room_for(tile, b).capability() == tile.capability();
+}
 
 Tile for_depth(Tile tile, const TileProduct& b) {
   const int64_t step = tile.line / b.size * tile.shares * tile.cluster;
@@ -287,15 +314,18 @@ Status write_by_eight(const Problem& p, const BindArgs& args, int64_t columns, b
   return write_results(operands, p.epilogue, 0, rounded, source);
 }
 
-Status write_tile(const Problem& p, const BindArgs& args, const TileProduct& b, const Tile& whole,
+Status write_tile(const Problem& p, const BindArgs& args, const TileProduct& b, const Tile& given,
                   const TileWriting& how, std::vector<Launch>* launches) {
+  const Tile whole = with_room_for(given, b);
   if (b.planes && whole.cluster > 1) return unsupported("results by planes from the blocks of a cluster");
+  if (b.norm && !can_normalize(given, b))
+    return unsupported("normalized rows by the blocks of a cluster, or beyond shared memory");
   WOOTZ_ASSIGN_OR_RETURN(const Operands operands, read_operands(p, args, b));
   const bool halves = b.size == 2;
   const bool direct = operands.vector == 8 && whole.direct() && !b.planes;
   const int early = direct ? fetched_early(whole, operands) : 0;
   Walk walk;
-  const bool walking = direct && !how.arguments && walks(b, whole, early, &walk);
+  const bool walking = direct && !how.arguments && !b.norm && walks(b, whole, early, &walk);
   const Tile tile = walking ? walk.tile : halves || (direct && !how.arguments) ? for_depth(whole, b) : whole;
   std::vector<float> extras;
   const PointwiseExpr epilogue = b.scaled ? with_constants_as_operands(p.epilogue, &extras) : p.epilogue;
@@ -320,6 +350,7 @@ Status write_tile(const Problem& p, const BindArgs& args, const TileProduct& b, 
   source.operand("const W* __restrict__", "w", {false, b.w});
   add_operands(p, b.w, &source);
   add_reads(b, &source);
+  WOOTZ_RETURN_IF_ERROR(add_norm(b, how.step, operands, &source));
   source.walk("Matrices", "matrices", b.matrices, {"x", "w"});
   WOOTZ_RETURN_IF_ERROR(write_results(operands, epilogue, extras.size(), how.rounded, &source));
   LaunchSize size;

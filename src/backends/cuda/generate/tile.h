@@ -1,6 +1,8 @@
 // Products and convolutions on tensor cores by gemm/tile.cuh: what their kernels share.
 #pragma once
 
+#include <optional>
+
 #include "backends/cuda/generate/kernel_source.h"
 #include "backends/cuda/generate/source.h"
 #include "backends/cuda/generate/tiles.h"
@@ -11,6 +13,13 @@ namespace wootz::cuda {
 // of a window and, within a tap, the channels. A product is a convolution by a single pixel. Floats have no correction
 // and one scale.
 struct TileProduct {
+  // A normalization of the rows of x in front of the product, whose scale is in w.
+  struct Norm {
+    bool centered = true;
+    double epsilon = 0;
+    int scale = -1, bias = -1;  // operands of the step, of the rows that are kept; -1: none
+    bool kept = false;          // the normalized rows are the step's second result
+  };
   int64_t rows = 0, columns = 0, batch = 1;
   int64_t taps_h = 1, taps_w = 1, channels = 0;
   bool window = false;  // rows are pixels of an image, not what lies one behind the other
@@ -28,6 +37,7 @@ struct TileProduct {
   int gate = -1;                // what multiplies the channels of x while they are read; -1: nothing
   std::vector<int64_t> joined;  // channels of x and of those operands after it whose channels follow; none: x alone
   std::vector<Axis> matrices;   // of the batch: strides of x and w
+  std::optional<Norm> norm;     // none: x is read as it is
   int64_t depth() const { return taps_h * taps_w * channels; }
   // Of a column of w in memory.
   int64_t pitch() const {
@@ -40,6 +50,10 @@ struct TileProduct {
 // What they read and where, at concrete extents. Errors: what these kernels do not compute, and why.
 Result<TileProduct> describe_tile(const Problem& problem, const BindArgs& args);
 
+// The tile with what it needs in shared memory for the product.
+Tile with_room_for(Tile tile, const TileProduct& product);
+// Whether a block of the tile reads whole rows, and GPUs that have the tile have room for what it notes of them.
+bool can_normalize(const Tile& tile, const TileProduct& product);
 // Of a short sum no more stages than it has, and one.
 Tile for_depth(Tile tile, const TileProduct& product);
 // Blocks of a tile of 16-bit floats that a Hopper GPU's multiprocessor has room for, where the expression reads so many
@@ -51,6 +65,7 @@ int resident_blocks(const Tile& tile, const TileProduct& product, size_t operand
 struct TileWriting {
   const char *w = "", *part = "";  // types of w and of sums
   bool arguments = false, rounded = false;
+  const Problem* step = nullptr;  // with a normalization: of which the product is part
 };
 Status write_tile(const Problem& problem, const BindArgs& args, const TileProduct& product, const Tile& tile,
                   const TileWriting& how, std::vector<Launch>* launches);

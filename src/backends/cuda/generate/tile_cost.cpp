@@ -8,7 +8,9 @@ namespace {
 
 // A start; the slowest of what a multiprocessor multiplies and reads, what the L2 gives, the memory, and waiting for
 // one stage after the other; the way of the results, by way of the other blocks of a cluster.
-double tile_us(const Problem& p, const TileProduct& b, const Tile& t, const TileCosts& c) {
+double tile_us(const Problem& p, const TileProduct& b, const Tile& tile, const TileCosts& c) {
+  if (b.norm && !can_normalize(tile, b)) return INFINITY;
+  const Tile t = with_room_for(tile, b);
   constexpr double kProcessors = 132, kMemoryBytesPerUs = 3.3e6;
   const auto parts = [](int64_t count, int64_t each) { return static_cast<double>((count + each - 1) / each); };
   const double blocks = parts(b.rows, t.rows) * parts(b.columns, t.columns) * static_cast<double>(t.cluster * b.batch);
@@ -19,15 +21,18 @@ double tile_us(const Problem& p, const TileProduct& b, const Tile& t, const Tile
   const size_t operands = p.inputs.size() - static_cast<size_t>(p.num_main);
   const double at_once = b.size == 2 ? resident_blocks(for_depth(t, b), b, operands) : t.at_once();
   const double stage_bytes = static_cast<double>(t.shares) * (t.rows + t.columns) * t.line;
-  const double results = static_cast<double>(t.rows) * t.columns;
-  const double macs = each * stages * static_cast<double>(t.line / b.size * t.shares) * results / c.macs;
+  // Products that give sums and squares of rows are as many as those for 24 columns; then a barrier or two.
+  constexpr double kStatisticsUs = 0.2;
+  const double results = static_cast<double>(t.rows) * t.columns, statistics = b.norm ? t.rows * 24.0 : 0;
+  const double macs = each * stages * static_cast<double>(t.line / b.size * t.shares) * (results + statistics) / c.macs;
   const double read = each * stages * stage_bytes / c.bytes, l2 = blocks * stages * stage_bytes / c.l2_bytes;
   const double waiting = std::ceil(blocks / (kProcessors * at_once)) * (c.first + stages * c.stage * fetching);
   // As measured: sums that go from registers to the result save a barrier and a way by shared memory.
   constexpr double kDirectUs = 0.3;
   const double saved = b.size == 2 && t.direct() && b.columns % 8 == 0 && !b.planes ? kDirectUs : 0;
-  return c.start - saved + std::max({macs, read, l2, waiting, bytes_of(p) / kMemoryBytesPerUs}) +
-         each * results / c.stores + (t.cluster > 1 ? c.cluster + c.block * t.cluster : 0);
+  return c.start - saved + (b.norm ? kStatisticsUs : 0) +
+         std::max({macs, read, l2, waiting, bytes_of(p) / kMemoryBytesPerUs}) + each * results / c.stores +
+         (t.cluster > 1 ? c.cluster + c.block * t.cluster : 0);
 }
 
 }  // namespace

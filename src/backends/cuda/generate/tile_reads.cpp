@@ -39,6 +39,40 @@ Status read_joined(const Problem& first, std::span<const Dims> inputs, TileReads
   return Status();
 }
 
+// Rows along the last axis, with scale and bias by element.
+Status read_norm(const Problem& p, const Problem& first, std::span<const Dims> inputs, TileReads* r) {
+  const auto& norm = first.as<NormParams>();
+  const Dims& x = inputs[0];
+  if ((norm.kind != NormKind::kLayer && norm.kind != NormKind::kRms) || norm.axis != x.rank() - 1 ||
+      !first.epilogue.empty() || first.num_main != 1 + norm.has_scale + norm.has_bias ||
+      first.inputs.size() != static_cast<size_t>(first.num_main) || first.inputs[0].constant ||
+      first.inputs[0].dtype != first.outputs[0].dtype || !(norm.epsilon >= 0))
+    return unsupported("another normalization than one of rows, by a scale and a bias");
+  for (size_t i = 1; i < first.inputs.size(); ++i) {
+    WOOTZ_RETURN_IF_ERROR(check_type(first.inputs[i].dtype));
+    if (!first.inputs[i].constant || first.inputs[i].dtype == DType::kF64 || inputs[i].volume() != x.back())
+      return unsupported("scale or bias of {}", inputs[i].to_string());
+  }
+  TileProduct::Norm& made = r->norm.emplace();
+  made.centered = norm.kind == NormKind::kLayer;
+  made.epsilon = norm.epsilon;
+  if (norm.has_scale) made.scale = 1;
+  if (norm.has_bias) made.bias = 1 + norm.has_scale;
+  made.kept = p.outputs.size() == 2;
+  return Status();
+}
+
+// What is read otherwise than as it is.
+Status read_first(const Problem& p, const Problem& first, std::span<const Dims> inputs, TileReads* r) {
+  if (first.is(Family::kNorm)) return read_norm(p, first, inputs, r);
+  if (p.outputs.size() != 1) return unsupported("a chain that keeps what is in between");
+  for (const TensorDesc& t : first.inputs)
+    if (t.constant || t.dtype != first.outputs[0].dtype) return unsupported("an operand of {}", dtype_name(t.dtype));
+  return first.is(Family::kPointwise)   ? read_by_gate(first, inputs, r)
+         : concatenates_channels(first) ? read_joined(first, inputs, r)
+                                        : unsupported("another chain than a gate's or a concatenation's");
+}
+
 }  // namespace
 
 Result<TileReads> tile_reads(const Problem& p, std::span<const Dims> inputs) {
@@ -51,15 +85,10 @@ Result<TileReads> tile_reads(const Problem& p, std::span<const Dims> inputs) {
   WOOTZ_ASSIGN_OR_RETURN(ChainParts parts, chain_parts(p));
   const Problem& first = parts.first;
   const size_t made_of = first.inputs.size();
-  if (!parts.second.is(Family::kConv) || inputs.size() != p.inputs.size())
-    return unsupported("another chain than one of a convolution");
-  for (const TensorDesc& t : first.inputs)
-    if (t.constant || t.dtype != first.outputs[0].dtype) return unsupported("an operand of {}", dtype_name(t.dtype));
+  if (!parts.second.is(first.is(Family::kNorm) ? Family::kGemm : Family::kConv) || inputs.size() != p.inputs.size())
+    return unsupported("another chain than one of a convolution, or of normalized rows and a product");
   WOOTZ_ASSIGN_OR_RETURN(const Dims middle, chain_middle(first, inputs.first(made_of)));
-  WOOTZ_RETURN_IF_ERROR(first.is(Family::kPointwise) ? read_by_gate(first, inputs, &r)
-                        : concatenates_channels(first)
-                            ? read_joined(first, inputs, &r)
-                            : unsupported("another chain than a gate's or a concatenation's"));
+  WOOTZ_RETURN_IF_ERROR(read_first(p, first, inputs.first(made_of), &r));
   r.w = static_cast<int>(made_of);
   r.problem = std::move(parts.second);
   r.problem.inputs[0].layout = p.inputs[static_cast<size_t>(r.x)].layout;

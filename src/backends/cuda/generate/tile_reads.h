@@ -1,25 +1,28 @@
 // What a tile of 16-bit floats reads other than one operand after the other: convolutions by single pixels of what a
-// gate multiplies, as a squeeze-and-excitation has them, and of a concatenation. Both are of family chain.
+// gate multiplies, as a squeeze-and-excitation has them, and of a concatenation; products of normalized rows. All are
+// of family chain.
 #pragma once
 
 #include <vector>
 
 #include "backend/kernel.h"
+#include "backends/cuda/generate/tile.h"
 
 namespace wootz::cuda {
 
 // A product, and where in the step its operands are. A product alone is one, too.
 struct TileReads {
-  Problem problem;   // the product, whose operand 0 is what the first problem makes
-  int x = 0, w = 1;  // operands of the step; what follows on w does so there
-  int gate = -1;     // what multiplies x channel by channel; -1: nothing
+  Problem problem;                        // the product, whose operand 0 is what the first problem makes
+  int x = 0, w = 1;                       // operands of the step; what follows on w does so there
+  int gate = -1;                          // what multiplies x channel by channel; -1: nothing
+  std::optional<TileProduct::Norm> norm;  // of the rows of x
   std::vector<int64_t>
       joined;              // channels of x and of the operands after it, whose channels follow on its; none: x alone
   std::vector<Dims> dims;  // of the product's operands, where extents of the step's were given
 };
 
 // The product that a step's problem is, at the extents `inputs` of its operands. Errors: chains of something else,
-// operands of other types than x, several images by a gate.
+// operands of other types than x, several images by a gate, scales of rows that are no constants.
 Result<TileReads> tile_reads(const Problem& problem, std::span<const Dims> inputs);
 
 }  // namespace wootz::cuda

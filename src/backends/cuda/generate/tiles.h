@@ -14,11 +14,12 @@ struct Tile {
   std::string_view name;  // as it stands in the names of kernels
   int rows, columns, warps_m, warps_n, shares, stages, cluster = 1, line = 128;
   int gates = 0;  // further lines of a stage, for each share
+  int notes = 0;  // bytes behind the stages
   // A thread's sums may be of eight neighbours of a row, and go from registers to the result.
   constexpr bool direct() const { return shares == 1 && cluster == 1 && columns / warps_n % 32 == 0; }
   constexpr int threads() const { return 32 * warps_m * warps_n * shares; }
   constexpr int bytes() const {  // of shared memory
-    return stages * shares * (rows + columns + gates) * line + (cluster > 1 ? rows * columns * 4 : 0);
+    return stages * shares * (rows + columns + gates) * line + (cluster > 1 ? rows * columns * 4 : 0) + notes;
   }
   // Blocks that a Hopper GPU's multiprocessor has room for, of two at most: more of them make nothing faster.
   constexpr int at_once() const { return 2 * bytes() <= (227 << 10) ? 2 : 1; }

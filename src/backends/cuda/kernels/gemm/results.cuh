@@ -16,7 +16,11 @@ constexpr int kBlockVectors = kRows * kColumns / kVector;
 constexpr int kVectors = kBlockVectors / kRowParts * kPartsAtOnce;  // of the rows that are stored at once
 constexpr int kOwnVectors = kBlockVectors / kCluster;               // that a block of a cluster stores
 constexpr int kEarlyBytes = kEarly ? kBlockVectors * (int)sizeof(Ahead) * (kWalk ? 2 : 1) : 0;
-constexpr int kSharedBytes = kStages * kStageBytes + (kCluster > 1 ? kRows * kColumns * 4 : kEarlyBytes);
+constexpr int kNoteBytes =
+    kNormed ? kShares * kWarpsN * kRows * 8 : 0;  // sums and squares of rows, of each warp's part
+constexpr int kSharedBytes = kStages * kStageBytes + (kCluster > 1 ? kRows * kColumns * 4
+                                                      : kNormed    ? kNoteBytes
+                                                                   : kEarlyBytes);
 // That a thread stores one after the other. Where it keeps many sums, two of eight elements are more than registers
 // hold.
 constexpr bool kManySums = kRowParts * kColumnParts >= 16;
@@ -105,14 +109,36 @@ W_FN bool is_stored(const Constants& c, int row, int column) {
 struct Tables {
   const float* scales;
   float extras[kExtras + 1];
+  const Pack<float, 2>* notes;  // with kNormed: mean and inverse deviation of the tile's rows
+  float factor;                 // likewise: of all products
 };
 
-W_FN Tables tables_of(const Operands& p, const Constants& c) {
+W_FN Tables tables_of(const Operands& p, const Constants& c, const u8* tile) {
   Tables tables;
   tables.scales = (const float*)(p.w + (s64)c.columns * c.pitch);
+  tables.notes = (const Pack<float, 2>*)(tile + kStages * kStageBytes);
+  tables.factor = kNormed ? tables.scales[2 * c.columns] : 1;
 #pragma unroll
   for (int i = 0; i < kExtras; ++i) tables.extras[i] = tables.scales[2 * c.columns + i];
   return tables;
+}
+
+// The sums' real values, from column n on of row `row` of the tile. With kNormed the tables are, for each column, the
+// sum of w, which goes with the mean, and what the normalization's bias adds.
+template <class T>
+W_FN void real(const Constants& c, const Tables& tables, const Pack<T, kVector>& sum, int row, int n,
+               float (&a)[kVector]) {
+  if constexpr (kNormed) {
+    const Pack<float, kVector> columns = *(const Pack<float, kVector>*)(tables.scales + n);
+    const Pack<float, kVector> added = *(const Pack<float, kVector>*)(tables.scales + c.columns + n);
+    const Pack<float, 2> own = tables.notes[row];
+    const float factor = own.v[1] * tables.factor;
+#pragma unroll
+    for (int v = 0; v < kVector; ++v)
+      a[v] = factor * (kCentered ? (float)sum.v[v] - own.v[0] * columns.v[v] : (float)sum.v[v]) + added.v[v];
+  } else {
+    rescale(c, sum, tables.scales, n, a);
+  }
 }
 
 // Of a vector: its row among those in shared memory and in the tile, and its column.
@@ -163,7 +189,7 @@ W_FN void store(const Operands& p, const Constants& c, const Tables& tables, int
       const int own_row = is_row(c, row) ? row : c.rows - 1, own_n = is_column(c, n) ? n : c.columns - kVector;
       const s64 whole = (s64)(kCluster > 1 ? 0 : blockIdx.z) * c.rows + own_row;
       float a[kVector];
-      rescale(c, sum(j + k * kThreads, own), tables.scales, own_n, a);
+      real(c, tables, sum(j + k * kThreads, own), own.row, own_n, a);
       const At operands = at(c, whole);
       z[k] = results(p, c, a, operands, own_n, tables.extras, ahead(p, c, operands, own_n));
       to[k] = is_stored(c, row, n) ? p.y + whole * c.columns + n : nullptr;

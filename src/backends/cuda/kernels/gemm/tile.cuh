@@ -7,6 +7,9 @@
 // kVector: neighbours that a thread stores; kDirect: these are its sums, which then go from registers to the result;
 // kPlanes: results are by planes, whose pixels are neighbours (then at() is of a plane and n a pixel of it);
 // kEarly: what fetch() brings comes with the first stage; kGated: x is multiplied by gate_of(p), channel by channel;
+// kNormed: rows of x are normalized (kCentered: by their mean too; kEpsilon), w has the normalization's scale in it and
+// is followed by the sum of each column, what the bias adds to it, and a factor of w; kKept: the normalized rows are a
+// result as well, with Operands.kept and what norm/packs.cuh has of Parameters;
 // kJoined: place k of a row of x is of the operand that source_of(p, c, k) tells;
 // kWalk: kStages are all of the sum, twice, and a block takes every c.walkers-th of c.row_tiles tiles of rows; kWindow:
 // x is an image and the sum goes over the taps of a window, outside of which x is kOutside; kBySixteen: 16 bytes are of
@@ -21,7 +24,7 @@
 //   Ahead ahead(p, c, at, n), fetch(p, c, at, n, to)   bytes that results() reads there: now, or on their way
 //   Pack<Y, kVector> results(p, c, a, at, n, extras, ahead)   what is stored for the sums a, from column n on
 #pragma once
-#include "backends/cuda/kernels/gemm/results.cuh"
+#include "backends/cuda/kernels/gemm/normalize.cuh"
 
 // Of the gate, what stands at the channels that a thread has of pieces `piece` and the next.
 W_FN Pack<u32, 2> gates_of(const u8* stage, int piece) {
@@ -37,7 +40,7 @@ W_FN void pass(const Pack<u32, 2>& gates, Pack<u32, 4>* rows) {
 
 // One stage's part of the sums. `between` is done while the stage is read from shared memory.
 template <class Between>
-W_FN void multiply(const Warp& warp, const u8* stage, Sums& acc, const Between& between) {
+W_FN void multiply(const Warp& warp, const u8* stage, Sums& acc, Statistics& rows_of, const Between& between) {
   constexpr int kReadFirst = kManySums ? 0 : kRowParts;  // as many as registers hold
   const u8* const rows = stage + warp.m * (kRowParts * 16 * kLine);
   const u8* const columns = stage + (kRows + warp.n * (kColumnParts * 8)) * kLine;
@@ -64,6 +67,7 @@ W_FN void multiply(const Warp& warp, const u8* stage, Sums& acc, const Between& 
 #pragma unroll
     for (int i = 0; i < kRowParts; ++i) {
       if (i >= kReadFirst) read(i);
+      if constexpr (kNormed) count_in(a[i], part, warp.n, &rows_of.of[i]);
 #pragma unroll
       for (int n = 0; n < kColumnParts; ++n)
 #pragma unroll
@@ -85,7 +89,7 @@ W_FN void start(Sums& acc) {
 // `begun` is done when the first stage is on its way, and may add to it.
 template <class Begun>
 W_FN void sum_up(const Operands& p, const X* x, const W* w, const Constants& c, int m0, int n0, const Warp& warp,
-                 u8* tile, Sums& acc, const Begun& begun) {
+                 u8* tile, Sums& acc, Statistics& rows_of, const Begun& begun) {
   const int first = kCluster > 1 ? (int)blockIdx.z * c.stages : 0;
   const auto slot = [&](int s) { return tile + s * kStageBytes + warp.share * kShareBytes; };
   if constexpr (!kPacked) w_begin();
@@ -98,6 +102,7 @@ W_FN void sum_up(const Operands& p, const X* x, const W* w, const Constants& c, 
   if constexpr (kPacked) {
     const int most = c.stages < 5 * kStages ? c.stages : 5 * kStages;
     prefetch_columns(w, c, n0, first + kStages - 1, first + most);
+    prefetch_tables(p, c, n0);
     w_begin();
   }
   start(acc);
@@ -112,7 +117,7 @@ W_FN void sum_up(const Operands& p, const X* x, const W* w, const Constants& c, 
   for (int it = 0; it < c.stages; ++it) {
     w_wait<kStages - 2>();
     w_meet<kOfShare, kShares>(warp.share);
-    multiply(warp, slot(now), acc, [&] {
+    multiply(warp, slot(now), acc, rows_of, [&] {
       if (it + kStages - 1 < c.stages) {
         load_rows(p, x, c, rows, first + it + kStages - 1, slot(next));
         load_columns(w, c, n0, first + it + kStages - 1, slot(next));
@@ -157,7 +162,7 @@ W_FN void store_own(const Operands& p, const Constants& c, const Tables& tables,
 #pragma unroll
     for (int v = 0; v < kVector; ++v) sums.v[v] = acc[i / 2][m * 4 + v / 2][i % 2 * 2 + v % 2];
     float a[kVector];
-    rescale(c, sums, tables.scales, own.n, a);
+    real(c, tables, sums, row - m0, own.n, a);
     const At operands = at(c, own.row);
     const Pack<Y, kVector> z = results(p, c, a, operands, own.n, tables.extras,
                                        kEarly ? early[(i * kAcross + m) * kThreads] : ahead(p, c, operands, own.n));
@@ -191,7 +196,7 @@ W_FN void walk(const Operands& p, const Constants& c, int n0, const Warp& warp, 
   };
 #pragma unroll
   for (int s = 0; s < kStages; ++s) load_columns(p.w, c, n0, s % kOfTile, slot(s / kOfTile, s % kOfTile));
-  const Tables tables = tables_of(p, c);
+  const Tables tables = tables_of(p, c, tile);
   w_begin();
   int half = 0;
   begin(blockIdx.x * kRows, 0);
@@ -204,9 +209,10 @@ W_FN void walk(const Operands& p, const Constants& c, int n0, const Warp& warp, 
     w_wait<1>();
     __syncthreads();
     Sums acc;
+    Statistics none;
     start(acc);
 #pragma unroll
-    for (int s = 0; s < kOfTile; ++s) multiply(warp, slot(half, s), acc, [] {});
+    for (int s = 0; s < kOfTile; ++s) multiply(warp, slot(half, s), acc, none, [] {});
     __syncthreads();
     store_own(p, c, tables, m * kRows, n0, warp, acc, early + half * kBlockVectors);
     half = 1 - half;
@@ -224,11 +230,13 @@ W_FN void kernel(const Operands& p, const Constants& c) {
     return;
   }
   Sums acc;
+  Statistics rows_of{};
   if constexpr (kCluster > 1) w_cluster_arrive();
   Ahead* const early = (Ahead*)(tile + kStages * kStageBytes) + threadIdx.x;  // with kEarly: a thread's own
-  sum_up(p, p.x + matrix.x, p.w + matrix.w, c, m0, n0, warp, tile, acc,
+  sum_up(p, p.x + matrix.x, p.w + matrix.w, c, m0, n0, warp, tile, acc, rows_of,
          [&] { fetch_early(p, c, m0, n0, warp, early); });
-  const Tables tables = tables_of(p, c);
+  const Tables tables = tables_of(p, c, tile);
+  if constexpr (kNormed) normalize(p, c, m0, warp, rows_of, tile);
   if constexpr (kDirect) {
     store_own(p, c, tables, m0, n0, warp, acc, early);
   } else if constexpr (kCluster > 1) {
