@@ -89,7 +89,9 @@ PipelineOptions pipeline_options(const BuildContext& context) {
   pipeline.disabled = context.settings.disabled_passes;
   leave_out_passes_for(context.target.backend->can, &pipeline);
   if (!context.target.backend->prefers_unsigned_bytes()) pipeline.disabled.insert("unsigned_bytes");
-  if (!context.target.backend->computes_fast_in(DType::kF16)) pipeline.disabled.insert("fuse_casts");
+  const Backend& backend = *context.target.backend;
+  if (!backend.computes_fast_in(DType::kF16) && !backend.computes_fast_in(DType::kBF16))
+    pipeline.disabled.insert("fuse_casts");
   pipeline.verify = context.settings.verify_passes;
   return pipeline;
 }

@@ -1,5 +1,5 @@
-// Activations in AVX-512 for results that are rounded to BF16, right to 2^-12, or (kFine) to 8 bits, where 1e-6 of the
-// largest value still tells to which side of a step one falls. For files that are compiled for it.
+// Activations in AVX-512 for results that are rounded to BF16, right to 2^-12, or (kFine) FP32 and 8 bits, where 1e-6
+// of the largest value still tells to which side of a step one falls. For files that are compiled for it.
 #pragma once
 
 #include <immintrin.h>

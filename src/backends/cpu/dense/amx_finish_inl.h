@@ -232,7 +232,7 @@ void finish_active(const AmxUnit& unit, Pending* pending, int64_t pairs) {
   const AmxUnit u = unit;
   Pending from = *pending;
   const Columns columns(u, from.column);
-  constexpr bool kFine = kStored == AmxEnd::Type::kU8 || kStored == AmxEnd::Type::kI8;
+  constexpr bool kFine = kStored != AmxEnd::Type::kBf16;
   const AmxEnd e = u.ends[0];
   const __m512 factor = _mm512_set1_ps(u.num_ends > 1 ? u.ends[1].alpha : 1.0f);
   Pair p;

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backends/cpu/move/transpose_words.h"
+#include "base/cpu_info.h"
+
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #include <xmmintrin.h>
@@ -154,7 +157,11 @@ void transpose_plane(const char* in, int64_t is, char* out, int64_t os, int64_t 
   switch (bytes) {
     case 1: return plane<uint8_t>(in, is, out, os, rows, columns);
     case 2: return plane<uint16_t>(in, is, out, os, rows, columns);
-    case 4: return plane<uint32_t>(in, is, out, os, rows, columns);
+    case 4:
+      if (rows >= 8 && columns >= 8 && usable_isa() >= Isa::kAvx2)
+        return transpose_words_avx2(reinterpret_cast<const float*>(in), is, reinterpret_cast<float*>(out), os, rows,
+                                    columns);
+      return plane<uint32_t>(in, is, out, os, rows, columns);
     default: return plane<uint64_t>(in, is, out, os, rows, columns);
   }
 }
