@@ -65,6 +65,13 @@ template <int kResults>
 Status generate_depthwise(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches) {
   return generate_depthwise(problem, args, kResults, launches);
 }
+// The same by patches in shared memory.
+Status generate_depthwise_patch(const Problem& problem, const BindArgs& args, int results,
+                                std::vector<Launch>* launches);
+template <int kResults>
+Status generate_depthwise_patch(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches) {
+  return generate_depthwise_patch(problem, args, kResults, launches);
+}
 // Products and convolutions of 8 bits; `tile` is one of kInt8Tiles.
 Status generate_int8(const Problem& problem, const BindArgs& args, size_t tile, std::vector<Launch>* launches);
 template <size_t kTile>

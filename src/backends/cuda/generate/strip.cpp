@@ -1,5 +1,6 @@
 // Depthwise convolution and pooling of channels-last images: a thread takes 16 bytes of channels and a strip of
-// neighbouring results along a row, so that what their windows share is read once.
+// neighbouring results along a row, so that what their windows share is read once; or two channels, where what windows
+// cover is in shared memory.
 #include <algorithm>
 
 #include "backends/cuda/generate/families.h"
@@ -40,15 +41,16 @@ Result<Strip> make_strip(const Problem& p, const Dims& x, const Dims& y, const W
 }
 
 // What common/strip.cuh asks for.
-KernelSource strip_source(std::string_view file, const Problem& p, const BindArgs& args, const Strip& s) {
+KernelSource strip_source(std::string_view file, const Problem& p, const BindArgs& args, const Strip& s,
+                          int64_t threads = kStripBlock) {
   KernelSource source(file, transient(p, args));
   source.type("X", storage_type(p.inputs[0].dtype));
   source.type("Y", storage_type(p.outputs[0].dtype));
   source.operand("Y* __restrict__", "y", {true, 0});
   source.operand("const X* __restrict__", "x", {false, 0});
   const std::pair<const char*, int64_t> fixed[] = {
-      {"kThreads", kStripBlock}, {"kVector", s.vector},    {"kResults", s.results},     {"kKernelH", s.kernel_h},
-      {"kKernelW", s.kernel_w},  {"kStrideW", s.stride_w}, {"kDilationW", s.dilation_w}};
+      {"kThreads", threads},    {"kVector", s.vector},    {"kResults", s.results},     {"kKernelH", s.kernel_h},
+      {"kKernelW", s.kernel_w}, {"kStrideW", s.stride_w}, {"kDilationW", s.dilation_w}};
   for (const auto& [name, value] : fixed) source.fixed(name, value);
   const std::pair<const char*, int64_t> numbers[] = {{"threads", s.threads()}, {"packs", s.channels / s.vector},
                                                      {"strips", s.strips()},   {"out_h", s.out_h},
@@ -90,9 +92,8 @@ Status finish(const Problem& p, const BindArgs& args, const Strip& s, KernelSour
   return source->finish(kStripBlock, blocks_for(s.threads(), kStripBlock), launches);
 }
 
-}  // namespace
-
-Status generate_depthwise(const Problem& p, const BindArgs& args, int results, std::vector<Launch>* launches) {
+// What a depthwise convolution asks for. Errors: another convolution.
+Result<Strip> depthwise_strip(const Problem& p, const BindArgs& args, int64_t results) {
   WOOTZ_RETURN_IF_ERROR(check_window(p, args, 2));
   const Dims &x = args.inputs[0], &f = args.inputs[1], &y = args.outputs[0];
   const bool bias = p.as<ConvParams>().has_bias;
@@ -107,17 +108,89 @@ Status generate_depthwise(const Problem& p, const BindArgs& args, int results, s
   WOOTZ_RETURN_IF_ERROR(check_values(window.strides, 2, 1));
   WOOTZ_RETURN_IF_ERROR(check_values(window.dilations, 2, 1));
   WOOTZ_RETURN_IF_ERROR(check_values(window.pads, 4, 0));
-  WOOTZ_ASSIGN_OR_RETURN(const Strip s, make_strip(p, x, y, window, results));
-  if (results > 1 && s.out_w < results) return unsupported("rows of {}", s.out_w);
   if (bias && (args.inputs[2].volume() != x[1] || check_type(p.inputs[2].dtype).code() != Code::kOk))
     return invalid_argument("a bias of {} for {} channels", args.inputs[2].to_string(), x[1]);
-  if (y.volume() == 0) return Status();
+  return make_strip(p, x, y, window, results);
+}
+
+// The filters and bias().
+void add_filters(const Problem& p, KernelSource* source) {
+  const bool bias = p.as<ConvParams>().has_bias;
+  source->operand("const X* __restrict__", "f", {false, 1});
+  if (bias) source->operand(fmt::format("const {}* __restrict__", storage_type(p.inputs[2].dtype)), "b", {false, 2});
+  source->code(fmt::format("W_FN float bias(const Operands& p, int channel) {{ return {}; }}\n",
+                           bias ? "(float)w_get(p.b[channel])" : "0"));
+}
+
+// What a block of conv/depthwise_patch.cuh computes: so many channels, rows, and strips along a row.
+struct Patch {
+  int64_t group, high, across;
+  int64_t threads() const { return (group / 2 * high * across + 31) / 32 * 32; }
+  int64_t bytes(const Strip& s) const {
+    const int64_t in_high = (high - 1) * s.stride_h + s.kernel_h;
+    const int64_t in_wide = (across * s.results - 1) * s.stride_w + s.kernel_w;
+    return (s.kernel_h * s.kernel_w + in_high * in_wide) * group * 2;
+  }
+};
+
+// As many channels as a warp has pairs, or fewer where that leaves none over; as many rows as give 256 threads their
+// work, in tiles of equal height.
+Patch make_patch(const Strip& s) {
+  constexpr int64_t kMostChannels = 64, kLeastChannels = 32, kThreads = 256, kMostBytes = 48 << 10;
+  const auto parts = [](int64_t count, int64_t each) { return (count + each - 1) / each; };
+  Patch patch{std::min(s.channels, kMostChannels), 1, 1};
+  for (int64_t group = patch.group; group >= kLeastChannels; group -= s.vector)
+    if (s.channels % group == 0) {
+      patch.group = group;
+      break;
+    }
+  if (s.strips() <= 3) patch.across = s.strips();
+  const int64_t rows = std::clamp<int64_t>(kThreads / (patch.group / 2 * patch.across), 1, s.out_h);
+  patch.high = parts(s.out_h, parts(s.out_h, rows));
+  while (patch.high > 1 && patch.bytes(s) > kMostBytes) --patch.high;
+  return patch;
+}
+
+}  // namespace
+
+Status generate_depthwise(const Problem& p, const BindArgs& args, int results, std::vector<Launch>* launches) {
+  WOOTZ_ASSIGN_OR_RETURN(const Strip s, depthwise_strip(p, args, results));
+  if (results > 1 && s.out_w < results) return unsupported("rows of {}", s.out_w);
+  if (args.outputs[0].volume() == 0) return Status();
   KernelSource source = strip_source("conv/depthwise.cuh", p, args, s);
-  source.operand("const X* __restrict__", "f", {false, 1});
-  if (bias) source.operand(fmt::format("const {}* __restrict__", storage_type(p.inputs[2].dtype)), "b", {false, 2});
-  source.code(fmt::format("W_FN float bias(const Operands& p, int channel) {{ return {}; }}\n",
-                          bias ? "(float)w_get(p.b[channel])" : "0"));
+  add_filters(p, &source);
   return finish(p, args, s, &source, launches);
+}
+
+Status generate_depthwise_patch(const Problem& p, const BindArgs& args, int results, std::vector<Launch>* launches) {
+  WOOTZ_ASSIGN_OR_RETURN(Strip s, depthwise_strip(p, args, results));
+  const int64_t size = dtype_bytes(p.inputs[0].dtype, 1);
+  if (size != 2 || transient(p, args))
+    return unsupported("patches of elements of {} bytes, or of other extents each time", size);
+  if (s.dilation_h != 1 || s.dilation_w != 1 || s.stride_h > 2 || s.stride_w > 2 || s.kernel_h > 7 || s.kernel_w > 7)
+    return unsupported("patches for a window of many pixels");
+  if (args.outputs[0].volume() == 0) return Status();
+  const Patch patch = make_patch(s);
+  s.vector = 2;
+  KernelSource source = strip_source("conv/depthwise_patch.cuh", p, args, s, patch.threads());
+  source.fixed("kCluster", 1);
+  source.fixed("kGroup", patch.group);
+  source.fixed("kHigh", patch.high);
+  source.fixed("kAcross", patch.across);
+  source.fixed("kStrideH", s.stride_h);
+  const int64_t tiles_w = blocks_for(s.out_w, patch.across * results);
+  source.number("tiles_w", tiles_w);
+  add_filters(p, &source);
+  WOOTZ_RETURN_IF_ERROR(write_results(p, args, s, &source));
+  const int64_t tiles = tiles_w * blocks_for(s.out_h, patch.high);
+  if (tiles >= int64_t{1} << 31 || s.images > 65535) return unsupported("{} images of {} patches", s.images, tiles);
+  LaunchSize launch;
+  launch.block = static_cast<unsigned>(patch.threads());
+  launch.grid_x = static_cast<unsigned>(tiles);
+  launch.grid_y = blocks_for(s.channels, patch.group);
+  launch.grid_z = static_cast<unsigned>(s.images);
+  launch.shared = static_cast<unsigned>(patch.bytes(s));
+  return source.finish(launch, launches);
 }
 
 // From [C,1,h,w] to [h,w,C].
