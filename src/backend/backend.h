@@ -17,6 +17,7 @@ struct Capabilities {
   // family `move`.
   bool fused_moves = false;
   bool norm_products = false;    // some provider computes a normalization and the product that reads it as one step
+  bool siblings = false;         // some provider computes family `siblings`
   bool quantized_stems = false;  // some provider computes an image's bytes and their convolution as one step
   bool unsigned_bytes = false;   // it multiplies u8 with any zero point by i8 no slower than i8 by i8
   bool by_default = false;       // taken by builds without a device setting, where it is ready()

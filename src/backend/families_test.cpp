@@ -164,6 +164,8 @@ TEST(Families, WhatIsNoTextIsRefused) {
                            "op{op=\"a\\",
                            "softmax{axis=none}",
                            "chain{first=chain{first=conv{}}}",
+                           "siblings{joint=siblings{joint=conv{}}}",
+                           "siblings{joint=chain{first=siblings{joint=conv{}}}}",
                            "op{kernel=Nothing{}}",
                            "chain{middle=f7}",
                            "chain{first_epilogue=\"v0=input.f32(0)\"}"})

@@ -57,9 +57,12 @@ struct Printer {
 
 // ---- value of a text. False, or an error that says more: it is no such value.
 
+constexpr int kMostBoxes = 2;  // one in the other: siblings of a chain's
+
 struct Parser {
   ParamReader& in;
-  bool inside;  // of a box: none in it
+  const ParamTable* table;  // whose parameters they are
+  int boxes;                // that they are in
   Status* error;
 
   bool operator()(bool* v) const {
@@ -109,14 +112,14 @@ struct Parser {
   bool operator()(const BoxRef& v) const {
     if (in.accept("none")) return true;
     ParamSet set;
-    if (!inside) set = v.kind->make(in.word());
-    if (set.table == nullptr) return false;
-    const Status status = Parser{in, true, error}.parse(*set.table, set.params);
+    if (boxes < kMostBoxes) set = v.kind->make(in.word());
+    if (set.table == nullptr || set.table == table) return false;
+    const Status status = Parser{in, set.table, boxes + 1, error}.parse(set.params);
     *v.box = ParamsBox(std::move(set));
     return status.ok() || fail(status);
   }
 
-  Status parse(const ParamTable& table, void* params) const;
+  Status parse(void* params) const;
 
  private:
   bool fail(Status status) const {
@@ -172,26 +175,26 @@ Status check_param(const ParamTable& table, const ParamField& field, const Param
   return refused(table, field, ref, text);
 }
 
-Status Parser::parse(const ParamTable& table, void* params) const {
-  if (!in.accept('{')) return corrupt("{}: parameters in braces expected at '{}'", table.name, shown(in.rest()));
+Status Parser::parse(void* params) const {
+  if (!in.accept('{')) return corrupt("{}: parameters in braces expected at '{}'", table->name, shown(in.rest()));
   uint64_t seen = 0;
   while (!in.accept('}')) {
-    if (seen != 0 && !in.accept(';')) return corrupt("{}: ';' expected at '{}'", table.name, shown(in.rest()));
+    if (seen != 0 && !in.accept(';')) return corrupt("{}: ';' expected at '{}'", table->name, shown(in.rest()));
     const std::string_view name = in.word();
     const auto field =
-        std::find_if(table.fields.begin(), table.fields.end(), [&](const ParamField& f) { return name == f.name; });
-    if (name.empty() || field == table.fields.end() || !in.accept('='))
-      return corrupt("{}: no parameter '{}'", table.name, shown(name));
-    const uint64_t bit = uint64_t{1} << (field - table.fields.begin());
-    if ((seen & bit) != 0) return corrupt("{}: parameter '{}' twice", table.name, field->name);
+        std::find_if(table->fields.begin(), table->fields.end(), [&](const ParamField& f) { return name == f.name; });
+    if (name.empty() || field == table->fields.end() || !in.accept('='))
+      return corrupt("{}: no parameter '{}'", table->name, shown(name));
+    const uint64_t bit = uint64_t{1} << (field - table->fields.begin());
+    if ((seen & bit) != 0) return corrupt("{}: parameter '{}' twice", table->name, field->name);
     seen |= bit;
     const ParamRef ref = field->of(params);
     const std::string_view before = in.rest();
     if (!std::visit(*this, ref)) {
-      if (!error->ok()) return error->with_prefix(fmt::format("{}: parameter '{}'", table.name, field->name));
-      return refused(table, *field, ref, before.substr(0, std::min(before.find_first_of(";}"), kMostShown + 1)));
+      if (!error->ok()) return error->with_prefix(fmt::format("{}: parameter '{}'", table->name, field->name));
+      return refused(*table, *field, ref, before.substr(0, std::min(before.find_first_of(";}"), kMostShown + 1)));
     }
-    WOOTZ_RETURN_IF_ERROR(check_param(table, *field, ref));
+    WOOTZ_RETURN_IF_ERROR(check_param(*table, *field, ref));
   }
   return {};
 }
@@ -216,7 +219,7 @@ void append_params(const ParamTable& table, const void* params, std::string* tex
 
 Status parse_params(const ParamTable& table, ParamReader& in, void* params) {
   Status error;
-  return Parser{in, false, &error}.parse(table, params);
+  return Parser{in, &table, 0, &error}.parse(params);
 }
 
 Status check_params(const ParamTable& table, const void* params) {

@@ -4,6 +4,7 @@
 
 #include "backend/attention_heads.h"
 #include "backend/chain.h"
+#include "backend/siblings.h"
 
 namespace wootz {
 namespace {
@@ -96,6 +97,15 @@ double chain(const Problem& p, Extents in, Extents out) {
   return own + operations(parts->first.epilogue) * volume(*middle) + count(second, rest, out.first(1));
 }
 
+double siblings(const Problem& p, Extents in, Extents out) {
+  const Result<Problem> joint = joint_of(p);
+  const Result<Dims> y = joint_extents(out);
+  if (!joint.ok() || !y.ok()) return 0;
+  const std::span all(&*y, 1);
+  const double rest = operations(p.epilogue) * (volume(*y) - volume(out[0]));  // of the first it is added to all
+  return rest + (joint->is(Family::kConv) ? conv(*joint, in, all) : chain(*joint, in, all));
+}
+
 double squeeze_excite(const Problem& p, Extents in, Extents out) {
   const Dims &w1 = in[1], &w2 = in[p.as<SqueezeExciteParams>().has_b1 && in.size() > 3 ? 3 : 2];
   return volume(in[0]) + 2 * at(out[0], 0) * (volume(w1) + volume(w2)) +
@@ -118,15 +128,15 @@ struct FamilyWork {
 };
 constexpr FamilyWork kWork[] = {
     {Family::kPointwise, nothing, 0},  // the epilogue is all
-    {Family::kConv, conv, 2},           {Family::kGemm, gemm, 2},
-    {Family::kReduce, reduce, 1},       {Family::kSoftmax, softmax, 1},
-    {Family::kNorm, norm, 1},           {Family::kPool, pool, 1},
-    {Family::kMove, nothing, 0},        {Family::kReformat, nothing, 0},
-    {Family::kGather, nothing, 0},      {Family::kScatter, nothing, 0},
-    {Family::kResize, resize, 1},       {Family::kAttention, attention, 2},
-    {Family::kTopK, nothing, 0},        {Family::kRnn, rnn, 3},
-    {Family::kChain, chain, 2},         {Family::kSqueezeExcite, squeeze_excite, 3},
-    {Family::kEmbedding, embedding, 2},
+    {Family::kConv, conv, 2},         {Family::kGemm, gemm, 2},
+    {Family::kReduce, reduce, 1},     {Family::kSoftmax, softmax, 1},
+    {Family::kNorm, norm, 1},         {Family::kPool, pool, 1},
+    {Family::kMove, nothing, 0},      {Family::kReformat, nothing, 0},
+    {Family::kGather, nothing, 0},    {Family::kScatter, nothing, 0},
+    {Family::kResize, resize, 1},     {Family::kAttention, attention, 2},
+    {Family::kTopK, nothing, 0},      {Family::kRnn, rnn, 3},
+    {Family::kChain, chain, 2},       {Family::kSqueezeExcite, squeeze_excite, 3},
+    {Family::kSiblings, siblings, 2}, {Family::kEmbedding, embedding, 2},
 };
 
 double bytes_of(const std::vector<TensorDesc>& descs, Extents dims) {

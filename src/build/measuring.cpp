@@ -4,7 +4,9 @@
 #include <map>
 
 #include "backend/concurrent.h"
+#include "backend/siblings.h"
 #include "ops/interpreter.h"
+#include "tuner/measure/windows.h"
 
 namespace wootz {
 
@@ -23,16 +25,41 @@ ConstantFunction constants_of(const Program& program) {
 
 namespace {
 
-bool same_operands(const Program& program, const Step& step, const Node& node) {
-  const auto same = [&](const std::vector<TensorIndex>& tensors, const std::vector<Value*>& values) {
-    if (tensors.size() != values.size()) return false;
+// `first`: of a step's operands, as many are a node's.
+bool same_operands(const Program& program, const Step& step, const Node& node, size_t first) {
+  const auto same = [&](std::span<const TensorIndex> tensors, const std::vector<Value*>& values) {
+    if (tensors.size() > values.size()) return false;
     for (size_t i = 0; i < tensors.size(); ++i) {
       if (tensors[i].exists() == (values[i] == nullptr)) return false;
       if (tensors[i].exists() && program.tensors[tensors[i]].name != values[i]->name()) return false;
     }
     return true;
   };
-  return same(step.inputs, node.inputs()) && same(step.outputs, node.outputs());
+  return same(std::span(step.inputs).first(first), node.inputs()) && step.outputs.size() == node.outputs().size() &&
+         same(step.outputs, node.outputs());
+}
+
+// Operands of a step that are its node's; the others, where there are any, are siblings' constants.
+size_t operands_of_node(const Step& step, const Node& node) {
+  if (!step.problem.is(Family::kSiblings)) return step.inputs.size() == node.inputs().size() ? step.inputs.size() : 0;
+  const Result<Problem> joint = joint_of(step.problem);
+  return joint.ok() ? *sibling_weights(*joint) : 0;
+}
+
+// Of siblings: their node has the constants of each by itself, where the step has them one after the other.
+Result<std::vector<HostTensor>> with_own_constants(const Node& node, size_t shared, std::vector<HostTensor> operands) {
+  const std::vector<HostTensor> stacked(operands.begin() + static_cast<ptrdiff_t>(shared), operands.end());
+  std::vector<int64_t> done(stacked.size(), 0);
+  operands.resize(shared);
+  for (size_t i = shared; i < node.inputs().size(); ++i) {
+    const size_t from = (i - shared) % stacked.size();
+    const Dims& extents = node.inputs()[i]->constant().dims();
+    Dims at = Dims::filled(extents.rank(), 0);
+    at[0] = std::exchange(done[from], done[from] + extents[0]);
+    WOOTZ_ASSIGN_OR_RETURN(HostTensor part, part_of(stacked[from], at, extents));
+    operands.push_back(std::move(part));
+  }
+  return operands;
 }
 
 }  // namespace
@@ -41,17 +68,26 @@ ReferenceFunction reference_of(const Lowered& lowered) {
   std::map<const Node*, int> steps_of;
   for (const Node* node : lowered.nodes) ++steps_of[node];
   IndexedVector<StepIndex, const Node*> nodes(lowered.nodes.size(), nullptr);
+  std::map<StepIndex, size_t> shared;  // of siblings: operands that they have in common
   for (const StepIndex s : nodes.indices()) {
     if (!lowered.program.steps.has(s)) break;
     const Node* node = lowered.nodes[s];
-    if (node != nullptr && steps_of[node] == 1 && same_operands(lowered.program, lowered.program.steps[s], *node))
-      nodes[s] = node;
+    const Step& step = lowered.program.steps[s];
+    const size_t own = node == nullptr ? 0 : operands_of_node(step, *node);
+    if (own == 0 && !step.inputs.empty()) continue;
+    if (node == nullptr || steps_of[node] != 1 || !same_operands(lowered.program, step, *node, own)) continue;
+    nodes[s] = node;
+    if (own != step.inputs.size() || own != node->inputs().size()) shared[s] = own;
   }
-  return [nodes = std::move(nodes)](StepIndex step,
-                                    const std::vector<HostTensor>& inputs) -> Result<std::vector<HostTensor>> {
+  return [nodes = std::move(nodes), shared = std::move(shared)](
+             StepIndex step, const std::vector<HostTensor>& inputs) -> Result<std::vector<HostTensor>> {
     if (!nodes.has(step) || nodes[step] == nullptr) return unsupported("step {} is not a node by itself", step);
+    std::vector<HostTensor> own = inputs;
+    if (const auto found = shared.find(step); found != shared.end()) {
+      WOOTZ_ASSIGN_OR_RETURN(own, with_own_constants(*nodes[step], found->second, inputs));
+    }
     std::vector<const HostTensor*> operands;
-    for (const HostTensor& input : inputs) operands.push_back(input.valid() ? &input : nullptr);
+    for (const HostTensor& input : own) operands.push_back(input.valid() ? &input : nullptr);
     return run_node(*nodes[step], operands);
   };
 }

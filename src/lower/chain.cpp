@@ -2,7 +2,11 @@
 // steps as one.
 #include "backend/chain.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "backend/embedding.h"
+#include "backend/siblings.h"
 #include "backend/squeeze_excite.h"
 #include "lower/context.h"
 
@@ -93,6 +97,46 @@ void share_concat(LowerContext& ctx, const Node& reader, std::span<const Step> m
   }
 }
 
+// The constants that the steps read as operand `input`, one after the other along the first axis.
+Result<TensorIndex> stacked(LowerContext& ctx, std::span<const Step> steps, size_t input, const Dims& dims) {
+  const Program& program = ctx.program();
+  const TensorIndex first = steps[0].inputs[input];
+  WOOTZ_ASSIGN_OR_RETURN(HostTensor all, HostTensor::allocate(program.tensors[first].dtype, dims));
+  auto* to = static_cast<char*>(all.mutable_data());
+  for (const Step& step : steps) {
+    const PlanConstant& part = program.constants[program.tensors[step.inputs[input]].constant];
+    std::memcpy(to, part.data, part.bytes);
+    to += part.bytes;
+  }
+  return ctx.add_constant(program.tensors[first].name + " and siblings", all);
+}
+
+// Steps alike of the same operands as one, where a provider offers to compute that; false: they are not.
+Result<bool> join_siblings(LowerContext& ctx, const Node& node, std::span<const Step> steps) {
+  std::vector<Problem> problems;
+  for (const Step& step : steps) problems.push_back(step.problem);
+  std::optional<Problem> problem = make_siblings(problems);
+  if (!problem) return false;
+  const size_t weights = *sibling_weights(problems[0]);
+  const auto shared = static_cast<ptrdiff_t>(weights);
+  Step made;
+  made.name = node.name();
+  made.provenance = node.provenance();
+  made.problem = std::move(*problem);
+  made.inputs.assign(steps[0].inputs.begin(), steps[0].inputs.begin() + shared);
+  for (const Step& step : steps) {
+    if (!std::equal(made.inputs.begin(), made.inputs.end(), step.inputs.begin())) return false;
+    made.outputs.push_back(step.outputs[0]);
+  }
+  if (!ctx.offered(made)) return false;
+  for (size_t i = weights; i < made.problem.inputs.size(); ++i) {
+    WOOTZ_ASSIGN_OR_RETURN(const TensorIndex all, stacked(ctx, steps, i, made.problem.inputs[i].dims));
+    made.inputs.push_back(all);
+  }
+  ctx.replace_last(steps.size(), node, std::move(made));
+  return true;
+}
+
 }  // namespace
 
 Result<bool> lower_chain(LowerContext& ctx, const Node& node) {
@@ -110,6 +154,10 @@ Result<bool> lower_chain(LowerContext& ctx, const Node& node) {
   for (const Node* n : inside) WOOTZ_RETURN_IF_ERROR(ctx.lower(*n));
   std::vector<Step> made;
   for (StepIndex s = before; s != ctx.program().steps.next(); s = s.next()) made.push_back(ctx.program().steps[s]);
+  if (node.num_outputs() > 1 && made.size() == inside.size()) {
+    WOOTZ_ASSIGN_OR_RETURN(const bool together, join_siblings(ctx, node, made));
+    if (together) return true;
+  }
   std::optional<Step> step = made.size() == inside.size() ? joined(made) : std::nullopt;
   if (!step || (node.num_outputs() > 1 && !keep_first(node, made, &*step))) return true;
   step->name = node.name();

@@ -273,6 +273,7 @@ class CudaBackend final : public Backend {
                          .squeeze_excite = true,
                          .fused_moves = true,
                          .norm_products = true,
+                         .siblings = true,
                          .quantized_stems = true,
                          .by_default = true,
                          .one_isa = true}) {}

@@ -1,5 +1,6 @@
 // Chain: consecutive nodes that one step may compute, piece by piece, so that what is between them need never
-// be whole. The body says what it means; each operand of a node in it is an input of the body or an earlier result.
+// be whole; or nodes alike over the same operand, each with a result of its own. The body says what it means; each
+// operand of a node in it is an input of the body or an earlier result.
 #include "ops/fused/chain.h"
 
 #include <unordered_map>
@@ -57,7 +58,7 @@ Status reference_chain(EvalContext& ctx) {
     WOOTZ_ASSIGN_OR_RETURN(std::vector<HostTensor> results, run_node(*node, inputs));
     for (int o = 0; o < node->num_outputs(); ++o) known[node->output(o)] = std::move(results[static_cast<size_t>(o)]);
   }
-  for (size_t o = 0; o < body->outputs().size(); ++o) ctx.outputs[o] = known.at(body->outputs()[o]);
+  for (size_t o = 0; o < ctx.outputs.size(); ++o) ctx.outputs[o] = known.at(body->outputs()[o]);
   return {};
 }
 

@@ -104,6 +104,49 @@ void add_norm(CaseList& list, const char* name, DType type, const char* norm, co
   list.add(name, "Chain", std::move(inputs), {{"body", body}}, kept ? 2 : 1, {false, true, true, true}, 64);
 }
 
+// Convolutions of one image (or of a concatenation, in each of them), with a result each.
+void add_siblings(CaseList& list, const char* name, DType type, const std::vector<Dims>& images,
+                  const std::vector<int64_t>& channels, const AttrMap& attributes, int64_t kernel) {
+  const auto body = std::make_shared<Graph>("body");
+  std::vector<HostTensor> inputs;
+  std::vector<bool> constants;
+  std::vector<Value*> parts;
+  const auto add = [&](const Dims& dims, bool constant) {
+    inputs.push_back(list.random(type, dims));
+    constants.push_back(constant);
+    return body->add_input("", type, to_shape(dims));
+  };
+  int64_t depth = 0;
+  for (const Dims& dims : images) {
+    parts.push_back(add(dims, false));
+    depth += dims[1];
+  }
+  for (const int64_t count : channels) {
+    Value* const w = add({count, depth, kernel, kernel}, true);
+    Value* const b = add({count}, true);
+    if (parts.size() == 1) {
+      Node* const conv = body->add_node(op("Conv"), "", {parts[0], w, b}, attributes);
+      if (!infer_node(*conv).ok()) return;  // as above
+      body->mark_output(conv->output());
+      continue;
+    }
+    const auto inner = std::make_shared<Graph>("one");
+    std::vector<Value*> operands = parts, inside;
+    operands.insert(operands.end(), {w, b});
+    for (const Value* v : operands) inside.push_back(inner->add_input("", type, v->shape()));
+    Node* const whole = inner->add_node(op("Concat"), "", {inside.begin(), inside.end() - 2}, {{"axis", int64_t{1}}});
+    if (!infer_node(*whole).ok()) return;
+    Node* const conv = inner->add_node(op("Conv"), "", {whole->output(), inside.end()[-2], inside.back()}, attributes);
+    if (!infer_node(*conv).ok()) return;
+    inner->mark_output(conv->output());
+    Node* const one = body->add_node(op("Chain"), "", operands, {{"body", inner}});
+    if (!infer_node(*one).ok()) return;
+    body->mark_output(one->output());
+  }
+  const int count = static_cast<int>(channels.size());
+  list.add(name, "Chain", std::move(inputs), {{"body", body}}, count, std::move(constants), 64);
+}
+
 PointwiseExpr relu(DType type = DType::kF32) {
   PointwiseExpr e;
   e.num_inputs = 1;
@@ -147,6 +190,12 @@ void chain_cases(CaseList& list) {
              list.random(DType::kF16, {24, 88, 1, 1}), list.random(DType::kF16, {24})},
             {false, false, true, true}, 2, {"Concat", {{"axis", int64_t{1}}}},
             {"Conv", {{"epilogue", relu(DType::kF16)}, {"main_inputs", int64_t{3}}}});
+  const auto with_relu = [](DType type) { return AttrMap{{"epilogue", relu(type)}, {"main_inputs", int64_t{3}}}; };
+  add_siblings(list, "fused/siblings_f16", DType::kF16, {{2, 24, 9, 5}}, {16, 72}, with_relu(DType::kF16), 1);
+  add_siblings(list, "fused/siblings_bf16", DType::kBF16, {{1, 40, 9, 5}}, {8, 24, 40}, with_relu(DType::kBF16), 1);
+  add_siblings(list, "fused/siblings_windows_f16", DType::kF16, {{1, 16, 9, 7}}, {32, 8},
+               {{"pads", Ints{1, 1, 1, 1}}, {"strides", Ints{2, 1}}}, 3);
+  add_siblings(list, "fused/siblings_concat_f16", DType::kF16, {{2, 16, 9, 5}, {2, 72, 9, 5}}, {24, 24}, {}, 1);
   const AttrMap mean{{"kind", std::string("avg")}, {"global", int64_t{1}}};
   add_gate(list, "fused/chain_squeeze_excite",
            {f32({2, 24, 5, 7}), f32({6, 24, 1, 1}), f32({6}), f32({24, 6, 1, 1}), f32({24})}, mean,

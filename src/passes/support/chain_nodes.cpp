@@ -1,5 +1,6 @@
 #include "passes/support/chain_nodes.h"
 
+#include <set>
 #include <unordered_map>
 
 #include "ops/infer.h"
@@ -34,14 +35,10 @@ std::vector<Value*> operands_of(std::span<Node* const> nodes) {
   return operands;
 }
 
-}  // namespace
-
-Result<bool> chain_nodes(Graph& graph, std::span<Node* const> nodes, bool keeps_first) {
-  // One operand, one input of the body: the step's operands are then the node's, in order.
-  std::vector<Value*> operands = operands_of(nodes);
-  if (operands.empty()) return false;
-  Node* const last = nodes.back();
-  const auto body = std::make_shared<Graph>(last->name());
+// Puts the nodes into the body of a Chain by the name of `named`, in front of `before`; it has these results of theirs.
+Status enclose(Graph& graph, std::span<Node* const> nodes, std::vector<Value*> operands,
+               const std::vector<Value*>& results, const Node& named, Node* before) {
+  const auto body = std::make_shared<Graph>(named.name());
   body->share_symbols(graph);
   std::unordered_map<const Value*, Value*> inside;
   for (const Value* v : operands) inside[v] = body->add_input(v->name(), v->dtype(), v->shape());
@@ -50,15 +47,39 @@ Result<bool> chain_nodes(Graph& graph, std::span<Node* const> nodes, bool keeps_
     for (const Value* v : node->inputs()) inputs.push_back(inside.at(v));
     WOOTZ_ASSIGN_OR_RETURN(inside[node->output()], copy_into(*body, *node, std::move(inputs)));
   }
-  body->mark_output(inside.at(last->output()));
-  if (keeps_first) body->mark_output(inside.at(nodes[0]->output()));
-  Node* made = graph.add_node(op("Chain"), graph.unique_name(last->name()), std::move(operands), {{"body", body}},
-                              keeps_first ? 2 : 1, last);
+  for (const Value* v : results) body->mark_output(inside.at(v));
+  Node* made = graph.add_node(op("Chain"), graph.unique_name(named.name()), std::move(operands), {{"body", body}},
+                              static_cast<int>(results.size()), before);
   for (const Node* node : nodes) made->add_provenance(*node);
   WOOTZ_RETURN_IF_ERROR(infer_node(*made));
-  Value* const kept = keeps_first ? nodes[0]->output() : nullptr;
-  take_place(graph, last->output(), made->output());
-  if (kept != nullptr) take_place(graph, kept, made->output(1));
+  for (size_t o = 0; o < results.size(); ++o) take_place(graph, results[o], made->output(static_cast<int>(o)));
+  return {};
+}
+
+}  // namespace
+
+Result<bool> chain_nodes(Graph& graph, std::span<Node* const> nodes, bool keeps_first) {
+  // One operand, one input of the body: the step's operands are then the node's, in order.
+  std::vector<Value*> operands = operands_of(nodes);
+  if (operands.empty()) return false;
+  Node* const last = nodes.back();
+  std::vector<Value*> results{last->output()};
+  if (keeps_first) results.push_back(nodes[0]->output());
+  WOOTZ_RETURN_IF_ERROR(enclose(graph, nodes, std::move(operands), results, *last, last));
+  return true;
+}
+
+Result<bool> group_siblings(Graph& graph, std::span<Node* const> nodes, size_t shared) {
+  std::vector<Value*> operands, results;
+  for (const Node* node : nodes) {
+    const std::vector<Value*>& inputs = node->inputs();
+    operands.insert(operands.end(), inputs.begin() + (results.empty() ? 0 : static_cast<ptrdiff_t>(shared)),
+                    inputs.end());
+    results.push_back(node->output());
+  }
+  const std::set<const Value*> different(operands.begin(), operands.end());
+  if (different.size() != operands.size() || different.count(nullptr) != 0) return false;
+  WOOTZ_RETURN_IF_ERROR(enclose(graph, nodes, std::move(operands), results, *nodes[0], nodes[0]));
   return true;
 }
 

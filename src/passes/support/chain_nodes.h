@@ -12,4 +12,9 @@ namespace wootz {
 // becomes the chain's second result. False, and an untouched graph: an operand is missing or twice among theirs.
 Result<bool> chain_nodes(Graph& graph, std::span<Node* const> nodes, bool keeps_first = false);
 
+// Puts a Chain in the place of nodes alike, of one result each, where the first stands. Their first `shared` operands
+// are the same, further ones are constants. The Chain's operands are those, and then of each node its own. False, and
+// an untouched graph: an operand is missing or twice among these.
+Result<bool> group_siblings(Graph& graph, std::span<Node* const> nodes, size_t shared);
+
 }  // namespace wootz

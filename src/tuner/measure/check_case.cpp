@@ -126,7 +126,7 @@ class CaseMaker {
     size_t best = 0;
     for (size_t i = 1; i < main(); ++i)
       if (shrinks(i) && (!shrinks(best) || p_.inputs[i].dims.volume() > p_.inputs[best].dims.volume())) best = i;
-    return p_.family() == Family::kChain ? best : 0;
+    return p_.is(Family::kChain) || p_.is(Family::kSiblings) ? best : 0;
   }
   bool shrinks(size_t i) const { return full_[i].valid() && !p_.inputs[i].constant; }
   std::vector<Dims> main_extents(Shorten way, int64_t most) const {
@@ -153,7 +153,7 @@ std::vector<Dims> CheckCase::output_dims() const {
 
 int64_t longest_sum(const Problem& problem) {
   if (problem.num_main == 0 || problem.inputs.empty() || problem.outputs.empty()) return 1;
-  if (problem.family() == Family::kChain) {  // both parts' weights
+  if (problem.is(Family::kChain) || problem.is(Family::kSiblings)) {  // all parts' weights
     double sum = 1;
     const FamilyParamsBox& second = problem.as<ChainParams>().second;
     if (second.get() != nullptr && family_of(second.get()->params) == Family::kGemm)

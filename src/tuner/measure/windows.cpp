@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "backend/chain.h"
+#include "backend/siblings.h"
 #include "base/tolerance.h"
 #include "tuner/measure/agreement.h"
 
@@ -312,10 +313,40 @@ std::optional<CheckWindow> window_at(const Problem& p, const CutFamily& family, 
   return window;
 }
 
+// Results side by side, by channels.
+Result<HostTensor> side_by_side(const std::vector<HostTensor>& parts) {
+  std::vector<Dims> extents;
+  for (const HostTensor& t : parts) extents.push_back(t.valid() ? t.dims() : Dims{});
+  WOOTZ_ASSIGN_OR_RETURN(const Dims dims, joint_extents(extents));
+  const DType type = parts[0].dtype();
+  if (dtype_info(type).bits % 8 != 0) return unsupported("{} side by side", dtype_name(type));
+  WOOTZ_ASSIGN_OR_RETURN(HostTensor all, HostTensor::allocate(type, dims));
+  auto* to = static_cast<std::byte*>(all.mutable_data());
+  for (int64_t n = 0; n < dims[0]; ++n)
+    for (const HostTensor& t : parts) {
+      if (t.dtype() != type) return invalid_argument("siblings of unlike types");
+      const size_t each = t.bytes() / static_cast<size_t>(dims[0]);
+      std::memcpy(to, static_cast<const std::byte*>(t.data()) + static_cast<size_t>(n) * each, each);
+      to += each;
+    }
+  return all;
+}
+
 }  // namespace
 
 std::vector<CheckWindow> windows_of(const Problem& problem, StepIndex step, const std::vector<HostTensor>& full,
                                     const ReferenceFunction& reference, double work) {
+  if (problem.is(Family::kSiblings)) {
+    const Result<Problem> joint = joint_of(problem);
+    if (!joint.ok()) return {};
+    const ReferenceFunction whole = [&](StepIndex at,
+                                        const std::vector<HostTensor>& in) -> Result<std::vector<HostTensor>> {
+      WOOTZ_ASSIGN_OR_RETURN(const std::vector<HostTensor> parts, reference(at, in));
+      WOOTZ_ASSIGN_OR_RETURN(HostTensor all, side_by_side(parts));
+      return std::vector<HostTensor>{std::move(all)};
+    };
+    return windows_of(*joint, step, full, whole, work);
+  }
   const CutFamily* const family = family_of(problem);
   if (family == nullptr) return {};
   const int64_t* most = std::find_if(std::begin(kMost), std::end(kMost),
@@ -333,6 +364,12 @@ std::vector<CheckWindow> windows_of(const Problem& problem, StepIndex step, cons
 
 std::string disagreement(const Problem& problem, const std::vector<CheckWindow>& windows,
                          const std::vector<HostTensor>& whole, double* error, double allowed, double stray) {
+  if (problem.is(Family::kSiblings)) {
+    const Result<Problem> joint = joint_of(problem);
+    Result<HostTensor> all = side_by_side(whole);
+    if (!joint.ok() || !all.ok()) return (joint.ok() ? all.status() : joint.status()).to_string();
+    return disagreement(*joint, windows, {std::move(all).value()}, error, allowed, stray);
+  }
   for (const CheckWindow& window : windows) {
     std::vector<HostTensor> parts;
     for (const HostTensor& expected : window.part.expected) {

@@ -6,6 +6,7 @@
 
 #include "backend/chain.h"
 #include "backend/index_literals.h"
+#include "backend/siblings.h"
 #include "base/testing.h"
 #include "tuner/measure/measure_testing.h"
 #include "tuner/measure/random_data.h"
@@ -111,6 +112,54 @@ TEST(Windows, AreWhatAConvolutionMakesThere) {
     EXPECT_NE(disagreement(p, windows, {wrong}, &error), "");
   }
   EXPECT_GT(cut, 20u);
+}
+
+// Of siblings, all results at once.
+TEST(Windows, AreWhatSiblingsMakeThere) {
+  const Conv c{{2, 1}, {1, 1}, {1, 0, 1, 2}, 1};
+  const Dims x{2, 3, 40, 17}, w{6, 3, 3, 3};
+  std::vector<Problem> each(2);
+  std::vector<Dims> results;
+  for (size_t i = 0; i < 2; ++i) {
+    const Dims own{i == 0 ? 2 : 4, 3, 3, 3};
+    results.push_back({2, own[0], extent(c, 0, 40, 3), extent(c, 1, 17, 3)});
+    each[i].params = ConvParams{.strides = {2, 1}, .dilations = {1, 1}, .pads = {1, 0, 1, 2}};
+    each[i].num_main = 2;
+    each[i].inputs = {described(x, false), described(own, true)};
+    each[i].outputs = {described(results[i], false)};
+  }
+  const std::optional<Problem> p = make_siblings(each);
+  ASSERT_TRUE(p.has_value());
+  ASSERT_EQ(p->inputs[1].dims, w);
+  std::vector<HostTensor> full{random_tensor(DType::kF32, x, test_seed()).value(),
+                               random_tensor(DType::kF32, w, test_seed() + 1).value()};
+  size_t cut = 0;
+  const auto made = [&](const std::vector<HostTensor>& in) {
+    HostTensor none = HostTensor::allocate(DType::kF32, Dims{1}).value();
+    none.set_f64(0, 0);
+    const HostTensor all = convolve(c, {in[0], in[1], none});
+    std::vector<HostTensor> parts;
+    for (size_t i = 0; i < 2; ++i) {
+      Dims at = Dims::filled(4, 0), extents = all.dims();
+      at[1] = i == 0 ? 0 : results[0][1];
+      extents[1] = results[i][1];
+      parts.push_back(part_of(all, at, extents).value());
+    }
+    return parts;
+  };
+  const auto reference = [&](StepIndex, const std::vector<HostTensor>& in) -> Result<std::vector<HostTensor>> {
+    cut += in[0].volume() < full[0].volume();
+    return made(in);
+  };
+  const std::vector<CheckWindow> windows = windows_of(*p, 0_step, full, reference, 1e4);
+  ASSERT_EQ(windows.size(), 2u);
+  EXPECT_EQ(cut, 2u);
+  std::vector<HostTensor> whole = made(full);
+  double error = 0;
+  EXPECT_EQ(disagreement(*p, windows, whole, &error), "");
+  whole[1].set_f64(whole[1].volume() - 1, 1e3);
+  EXPECT_NE(disagreement(*p, windows, whole, &error), "");
+  EXPECT_NE(disagreement(*p, windows, {whole[0]}, &error), "");
 }
 
 // A gate's multiplication in front of it: both are cut.

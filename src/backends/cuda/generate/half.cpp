@@ -31,13 +31,18 @@ Result<TileProduct> describe_half(const TileReads& g, const BindArgs& args) {
   const bool conv = p.is(Family::kConv);
   if (!(conv ? p.as<ConvParams>().x_scale.empty() : p.as<GemmParams>().x_scale.empty()))
     return unsupported("a product with scales");
-  WOOTZ_ASSIGN_OR_RETURN(TileProduct b, describe_tile(p, {g.dims, args.outputs, {}}));
+  WOOTZ_ASSIGN_OR_RETURN(TileProduct b, describe_tile(p, {g.dims, g.made, {}}));
   b.line = kPitchStep;
   b.x = g.x;
   b.gate = g.gate;
   b.w = g.w;
   b.joined = g.joined;
   b.norm = g.norm;
+  b.parts = g.parts;
+  constexpr int64_t kVector = 8;  // results are stored by as many, or by four
+  if (b.planes && !b.parts.empty()) return unsupported("siblings by planes");
+  for (const int64_t columns : b.parts)
+    if (columns % kVector != 0) return unsupported("{} columns of a sibling", columns);
   const auto by_sixteen = [&](int64_t channels) { return channels * b.size % 16 == 0; };
   if ((g.gate >= 0 || !g.joined.empty()) &&
       (b.window || !by_sixteen(b.channels) || !std::all_of(b.joined.begin(), b.joined.end(), by_sixteen)))
@@ -71,10 +76,27 @@ double copy_us(const TensorDesc& t) {
 // Of a normalization's, beside others in a network.
 double norm_us(const TensorDesc& t) { return 0.6 + copy_us(t); }
 
+double multiplications(const TileProduct& b) {
+  return static_cast<double>(b.rows) * static_cast<double>(b.columns) * static_cast<double>(b.depth());
+}
+
+// Of siblings, a step each.
+double apart_us(const TileReads& g, const TileProduct& all) {
+  double us = 0;
+  for (const int64_t columns : g.parts) {
+    Problem p = g.problem;
+    p.outputs[0].dims[1] = p.inputs[1].dims[0] = columns;
+    TileProduct b = all;
+    b.columns = columns;
+    us += std::min(estimate_tile(p, b, kHalfTiles, 0, kCosts, 1).best_us, library_us(multiplications(b), bytes_of(p)));
+  }
+  return us;
+}
+
 }  // namespace
 
 Result<std::optional<PackedForm>> pack_half(const Problem& p, int input, const HostTensor& source) {
-  WOOTZ_ASSIGN_OR_RETURN(TileReads g, tile_reads(p, operand_dims(p.inputs)));
+  WOOTZ_ASSIGN_OR_RETURN(TileReads g, tile_reads(p, operand_dims(p.inputs), operand_dims(p.outputs)));
   if (input != g.w) return std::optional<PackedForm>{};
   const int64_t columns = columns_of(g.problem, source.dims());
   const auto size = static_cast<int64_t>(dtype_bytes(source.dtype(), 1));
@@ -86,7 +108,7 @@ Result<std::optional<PackedForm>> pack_half(const Problem& p, int input, const H
 }
 
 Result<std::optional<PackedForm>> pack_half_among(const Problem& p, int input, std::span<const HostTensor> sources) {
-  WOOTZ_ASSIGN_OR_RETURN(TileReads g, tile_reads(p, operand_dims(p.inputs)));
+  WOOTZ_ASSIGN_OR_RETURN(TileReads g, tile_reads(p, operand_dims(p.inputs), operand_dims(p.outputs)));
   if (!g.norm || input != g.w) return pack_half(p, input, sources[static_cast<size_t>(input)]);
   const auto given = [&](int i) { return i < 0 ? HostTensor() : sources[static_cast<size_t>(i)]; };
   return std::optional(normalized_form(g.problem, sources[static_cast<size_t>(input)], given(g.norm->scale),
@@ -94,12 +116,11 @@ Result<std::optional<PackedForm>> pack_half_among(const Problem& p, int input, s
 }
 
 Status generate_half(const Problem& p, const BindArgs& args, size_t tile, std::vector<Launch>* launches) {
-  WOOTZ_ASSIGN_OR_RETURN(const TileReads g, tile_reads(p, args.inputs));
+  WOOTZ_ASSIGN_OR_RETURN(const TileReads g, tile_reads(p, args.inputs, args.outputs));
   WOOTZ_ASSIGN_OR_RETURN(const TileProduct b, describe_half(g, args));
   if (b.rows * b.columns == 0) return Status();
   const char* const w = storage_type(g.problem.inputs[1].dtype);
-  return write_tile(g.problem, {g.dims, args.outputs, {}}, b, kHalfTiles[tile], {w, "float", true, false, &p},
-                    launches);
+  return write_tile(g.problem, {g.dims, g.made, {}}, b, kHalfTiles[tile], {w, "float", true, false, &p}, launches);
 }
 
 // 0: enough other tiles are better at these extents, or a library is sure to be: it need not be compiled to know it.
@@ -109,20 +130,23 @@ double estimate_half(const Problem& p, size_t tile) {
   constexpr size_t kMost = 4, kMostNormed = 3;
   constexpr double kHopeless = 1.6, kNormed = 1.2, kMacsPerUs = 4e7;
   const std::vector<Dims> in = operand_dims(p.inputs), out = operand_dims(p.outputs);
-  const Result<TileReads> g = tile_reads(p, in);
+  const Result<TileReads> g = tile_reads(p, in, out);
   if (!g.ok()) return 0;
   const Result<TileProduct> b = describe_half(*g, {in, out, {}});
   if (!b.ok()) return 0;
   const TileEstimate e = estimate_tile(g->problem, *b, kHalfTiles, tile, kCosts, b->norm ? kMostNormed : kMost);
-  const double macs = static_cast<double>(b->rows) * static_cast<double>(b->columns) * static_cast<double>(b->depth());
+  const double macs = multiplications(*b);
   const double library = library_us(macs, bytes_of(g->problem));
-  // A chain is not measured beside its two steps: it is not to take longer. But one of a normalization is.
+  // A chain is not measured beside its two steps, nor are siblings beside each by itself: they are not to take longer.
+  // But a chain of a normalization is.
   double most_us = kHopeless * library;
   if (b->norm) {
     TileProduct alone = *b;
     alone.norm.reset();
     most_us = kNormed * (std::min(library, estimate_tile(g->problem, alone, kHalfTiles, tile, kCosts, kMost).best_us) +
                          norm_us(g->problem.inputs[0]));
+  } else if (p.is(Family::kSiblings)) {
+    most_us = apart_us(*g, *b);
   } else if (p.is(Family::kChain)) {
     most_us = library + copy_us(g->problem.inputs[0]);
   }

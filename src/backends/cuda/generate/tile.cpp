@@ -235,35 +235,54 @@ void add_operands(const Problem& p, int w, KernelSource* source) {
     source->operand(fmt::format("const {}* __restrict__", storage_type(p.inputs[2].dtype)), "b", {false, w + 1});
 }
 
-// gate_of() and source_of()
-void add_reads(const TileProduct& b, KernelSource* source) {
+// Lines that find the one of these parts, one after the other, which `at` is in: line(i, from) for part i, which begins
+// at `from`. Their ends and extents are numbers of these names.
+template <class Line>
+std::string find_part(const std::vector<int64_t>& parts, const char* at, const char* end, const char* extent,
+                      const Line& line, KernelSource* source) {
+  std::string lines, from = "0";
+  int64_t before = 0;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    source->number(fmt::format("{}{}", extent, i), parts[i]);
+    const std::string to = fmt::format("{}{}", end, i + 1);
+    const bool last = i + 1 == parts.size();
+    lines += (last ? "  " : fmt::format("  if ({} < c.{}) ", at, to)) + line(i, from);
+    if (last) break;
+    source->number(to, before += parts[i]);
+    from = "c." + to;
+  }
+  return lines;
+}
+
+// An operand after the first of its kind has its number in its name.
+std::string numbered(const char* name, size_t i) { return i == 0 ? name : fmt::format("{}{}", name, i); }
+
+// gate_of(), source_of() and result_at()
+void add_reads_and_results(const TileProduct& b, KernelSource* source) {
   const bool gated = b.gate >= 0;
   source->fixed("kGated", gated);
   source->fixed("kJoined", !b.joined.empty());
   if (gated) source->operand("const X* __restrict__", "gate", {false, b.gate});
-  std::string lines, from = "0";
-  int64_t before = 0;
-  for (size_t i = 0; i + 1 < b.joined.size(); ++i) {
-    const std::string x = i == 0 ? "x" : fmt::format("x{}", i), to = fmt::format("from{}", i + 1);
-    before += b.joined[i];
-    source->number(to, before);
-    source->number(fmt::format("wide{}", i), b.joined[i]);
-    lines += fmt::format("  if (k < c.{}) return {{p.{}, c.wide{}, k - {}}};\n", to, x, i, from);
-    from = "c." + to;
-    source->operand("const X* __restrict__", fmt::format("x{}", i + 1), {false, b.x + static_cast<int>(i) + 1});
-  }
-  if (b.joined.empty()) {
-    lines += "  return {p.x, c.channels, k};\n";
-  } else {
-    const size_t last = b.joined.size() - 1;
-    source->number(fmt::format("wide{}", last), b.joined[last]);
-    lines += fmt::format("  return {{p.x{0}, c.wide{0}, k - {1}}};\n", last, from);
-  }
+  for (size_t i = 1; i < b.joined.size(); ++i)
+    source->operand("const X* __restrict__", numbered("x", i), {false, b.x + static_cast<int>(i)});
+  for (size_t i = 1; i < b.parts.size(); ++i)
+    source->operand("Y* __restrict__", numbered("y", i), {true, static_cast<int>(i)});
+  const auto read = [](size_t i, const std::string& from) {
+    return fmt::format("return {{p.{}, c.wide{}, k - {}}};\n", numbered("x", i), i, from);
+  };
+  const auto made = [](size_t i, const std::string& from) {
+    return fmt::format("return p.{} + row * c.made{} + (n - {});\n", numbered("y", i), i, from);
+  };
+  const std::string reads =
+      b.joined.empty() ? "  return {p.x, c.channels, k};\n" : find_part(b.joined, "k", "from", "wide", read, source);
+  const std::string results = b.parts.empty() ? "  return p.y + row * c.columns + n;\n"
+                                              : find_part(b.parts, "n", "until", "made", made, source);
   source->code(
       fmt::format("W_FN const X* gate_of(const Operands& p) {{ return {}; }}\n"
                   "struct Source {{\n  const X* x;\n  int wide, at;\n}};\n"
-                  "W_FN Source source_of(const Operands& p, const Constants& c, int k) {{\n{}}}\n",
-                  gated ? "p.gate" : "nullptr", lines));
+                  "W_FN Source source_of(const Operands& p, const Constants& c, int k) {{\n{}}}\n"
+                  "W_FN Y* result_at(const Operands& p, const Constants& c, s64 row, int n) {{\n{}}}\n",
+                  gated ? "p.gate" : "nullptr", reads, results));
 }
 
 // The normalization in front, and the normalized rows where they are a result.
@@ -349,7 +368,7 @@ Status write_tile(const Problem& p, const BindArgs& args, const TileProduct& b, 
   source.operand("const X* __restrict__", "x", {false, b.x});
   source.operand("const W* __restrict__", "w", {false, b.w});
   add_operands(p, b.w, &source);
-  add_reads(b, &source);
+  add_reads_and_results(b, &source);
   WOOTZ_RETURN_IF_ERROR(add_norm(b, how.step, operands, &source));
   source.walk("Matrices", "matrices", b.matrices, {"x", "w"});
   WOOTZ_RETURN_IF_ERROR(write_results(operands, epilogue, extras.size(), how.rounded, &source));

@@ -36,6 +36,7 @@ struct TileProduct {
   int x = 0, w = 1;             // operands of the step; what follows on w does so there
   int gate = -1;                // what multiplies the channels of x while they are read; -1: nothing
   std::vector<int64_t> joined;  // channels of x and of those operands after it whose channels follow; none: x alone
+  std::vector<int64_t> parts;   // columns of each result, one beside the other; none: there is one
   std::vector<Axis> matrices;   // of the batch: strides of x and w
   std::optional<Norm> norm;     // none: x is read as it is
   int64_t depth() const { return taps_h * taps_w * channels; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backend/chain.h"
+#include "backend/siblings.h"
 
 namespace wootz::cuda {
 namespace {
@@ -73,10 +74,20 @@ Status read_first(const Problem& p, const Problem& first, std::span<const Dims> 
                                         : unsupported("another chain than a gate's or a concatenation's");
 }
 
+Result<TileReads> read_siblings(const Problem& p, std::span<const Dims> inputs, std::span<const Dims> results) {
+  WOOTZ_ASSIGN_OR_RETURN(const Problem joint, joint_of(p));
+  WOOTZ_ASSIGN_OR_RETURN(const Dims all, joint_extents(results));
+  WOOTZ_ASSIGN_OR_RETURN(TileReads r, tile_reads(joint, inputs, std::span(&all, 1)));
+  for (const Dims& d : results) r.parts.push_back(d[1]);
+  return r;
+}
+
 }  // namespace
 
-Result<TileReads> tile_reads(const Problem& p, std::span<const Dims> inputs) {
+Result<TileReads> tile_reads(const Problem& p, std::span<const Dims> inputs, std::span<const Dims> results) {
+  if (p.is(Family::kSiblings)) return read_siblings(p, inputs, results);
   TileReads r;
+  r.made.assign(results.begin(), results.end());
   if (!p.is(Family::kChain)) {
     r.problem = p;
     r.dims.assign(inputs.begin(), inputs.end());

@@ -1,6 +1,6 @@
 // What a tile of 16-bit floats reads other than one operand after the other: convolutions by single pixels of what a
 // gate multiplies, as a squeeze-and-excitation has them, and of a concatenation; products of normalized rows. All are
-// of family chain.
+// of family chain. And what it stores in several results: family siblings.
 #pragma once
 
 #include <vector>
@@ -17,12 +17,14 @@ struct TileReads {
   int gate = -1;                          // what multiplies x channel by channel; -1: nothing
   std::optional<TileProduct::Norm> norm;  // of the rows of x
   std::vector<int64_t>
-      joined;              // channels of x and of the operands after it, whose channels follow on its; none: x alone
-  std::vector<Dims> dims;  // of the product's operands, where extents of the step's were given
+      joined;  // channels of x and of the operands after it, whose channels follow on its; none: x alone
+  std::vector<int64_t> parts;  // columns of each result, of siblings; none: there is one
+  std::vector<Dims> dims;      // of the product's operands, where extents of the step's were given
+  std::vector<Dims> made;      // and of its result
 };
 
-// The product that a step's problem is, at the extents `inputs` of its operands. Errors: chains of something else,
+// The product that a step's problem is, at these extents of its operands and results. Errors: chains of something else,
 // operands of other types than x, several images by a gate, scales of rows that are no constants.
-Result<TileReads> tile_reads(const Problem& problem, std::span<const Dims> inputs);
+Result<TileReads> tile_reads(const Problem& problem, std::span<const Dims> inputs, std::span<const Dims> results);
 
 }  // namespace wootz::cuda

@@ -192,7 +192,7 @@ W_FN void store(const Operands& p, const Constants& c, const Tables& tables, int
       real(c, tables, sum(j + k * kThreads, own), own.row, own_n, a);
       const At operands = at(c, whole);
       z[k] = results(p, c, a, operands, own_n, tables.extras, ahead(p, c, operands, own_n));
-      to[k] = is_stored(c, row, n) ? p.y + whole * c.columns + n : nullptr;
+      to[k] = is_stored(c, row, n) ? result_at(p, c, whole, n) : nullptr;
     }
 #pragma unroll
     for (int k = 0; k < kAtOnceVectors; ++k)

@@ -22,6 +22,7 @@
 //   Matrices matrices(c, i)   offsets of x and w in matrix i of the batch
 //   At at(c, row)             offsets of further operands at a row of the result
 //   Ahead ahead(p, c, at, n), fetch(p, c, at, n, to)   bytes that results() reads there: now, or on their way
+//   Y* result_at(p, c, row, n)   where column n of a row is stored: vectors are of one result
 //   Pack<Y, kVector> results(p, c, a, at, n, extras, ahead)   what is stored for the sums a, from column n on
 #pragma once
 #include "backends/cuda/kernels/gemm/normalize.cuh"
@@ -166,7 +167,7 @@ W_FN void store_own(const Operands& p, const Constants& c, const Tables& tables,
     const At operands = at(c, own.row);
     const Pack<Y, kVector> z = results(p, c, a, operands, own.n, tables.extras,
                                        kEarly ? early[(i * kAcross + m) * kThreads] : ahead(p, c, operands, own.n));
-    if (is_stored(c, row, n)) *(Pack<Y, kVector>*)(p.y + own.row * c.columns + n) = z;
+    if (is_stored(c, row, n)) *(Pack<Y, kVector>*)result_at(p, c, own.row, n) = z;
   });
 }
 
