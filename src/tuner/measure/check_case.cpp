@@ -153,10 +153,11 @@ std::vector<Dims> CheckCase::output_dims() const {
 
 int64_t longest_sum(const Problem& problem) {
   if (problem.num_main == 0 || problem.inputs.empty() || problem.outputs.empty()) return 1;
-  if (problem.is(Family::kChain) || problem.is(Family::kSiblings)) {  // all parts' weights
+  const bool chain = problem.is(Family::kChain);
+  if (chain || problem.is(Family::kSiblings)) {  // all parts' weights
     double sum = 1;
-    const FamilyParamsBox& second = problem.as<ChainParams>().second;
-    if (second.get() != nullptr && family_of(second.get()->params) == Family::kGemm)
+    const FamilyBox* const second = chain ? problem.as<ChainParams>().second.get() : nullptr;
+    if (second != nullptr && family_of(second->params) == Family::kGemm)
       return problem.inputs[0].dims.rank() == 0 ? 1 : std::max<int64_t>(1, problem.inputs[0].dims.back());
     for (const TensorDesc& t : problem.inputs)
       if (t.constant && t.dims.rank() >= 2) sum += volume(t.dims) / std::max(1.0, static_cast<double>(t.dims[0]));
