@@ -85,6 +85,24 @@ Result<Chunked> at_optimum(const Problem& p) {
 
 }  // namespace
 
+Status check_packed(const Problem& p, const BindArgs& args, std::span<const size_t> bytes) {
+  for (size_t i = 1; i < static_cast<size_t>(p.num_main) && i < args.constant_bytes.size(); ++i)
+    if (args.constants[i] != nullptr && args.constant_bytes[i] < bytes[i])
+      return invalid_argument("{} bytes of packed operand {}, {} are needed", args.constant_bytes[i], i, bytes[i]);
+  return Status();
+}
+
+void add_narrow_operands(const Problem& p, KernelSource* source) {
+  source->type("X", storage_type(p.inputs[0].dtype));
+  source->type("S", storage_type(p.inputs[2].dtype));
+  source->operand(fmt::format("{}* __restrict__", storage_type(p.outputs[0].dtype)), "y", {true, 0});
+  source->operand("const X* __restrict__", "x", {false, 0});
+  source->operand("const u32* __restrict__", "w", {false, 1});
+  source->operand("const S* __restrict__", "scale", {false, 2});
+  if (p.num_main > 3) source->operand("const u8* __restrict__", "zero", {false, 3});
+  source->epilogue_operands(p);
+}
+
 Status add_narrow_epilogue(const Problem& p, const BindArgs& args, KernelSource* source) {
   const Dims& y = args.outputs[0];
   std::vector<std::string> offsets;
@@ -135,9 +153,7 @@ Status generate_weight_only(const Problem& p, const BindArgs& args, std::vector<
   if (n.rows == 0) return Status();
   const size_t grid = static_cast<size_t>(n.blocks() * n.columns);
   const size_t sizes[] = {0, n.weight_bytes(), grid * dtype_bytes(p.inputs[2].dtype, 1), grid};
-  for (size_t i = 1; i < static_cast<size_t>(p.num_main) && i < args.constant_bytes.size(); ++i)
-    if (args.constants[i] != nullptr && args.constant_bytes[i] < sizes[i])
-      return invalid_argument("{} bytes of packed operand {}, {} are needed", args.constant_bytes[i], i, sizes[i]);
+  WOOTZ_RETURN_IF_ERROR(check_packed(p, args, sizes));
   const DType type = p.inputs[0].dtype, w = p.inputs[1].dtype;
   const bool zeros = p.num_main > 3;
   int64_t vector = std::min<int64_t>(32 / n.bits, type == DType::kF32 ? 4 : 8);
@@ -148,8 +164,6 @@ Status generate_weight_only(const Problem& p, const BindArgs& args, std::vector<
   while (group < kNarrowBlock && group < n.chunks() && n.columns / columns * group < 100000) group *= 2;
   while (rows < n.rows && rows < 8) rows *= 2;
   KernelSource source("gemm/weight_only.cuh", transient(p, args));
-  source.type("X", storage_type(type));
-  source.type("S", storage_type(p.inputs[2].dtype));
   source.fixed("kThreads", kNarrowBlock);
   source.fixed("kGroup", group);
   source.fixed("kColumns", columns);
@@ -159,12 +173,7 @@ Status generate_weight_only(const Problem& p, const BindArgs& args, std::vector<
   source.fixed("kWhole", n.depth % n.chunk() == 0);
   source.fixed("kHasZero", zeros);
   source.fixed("kZero", dtype_info(w).is_signed ? 1 << (n.bits - 1) : 0);
-  source.operand(fmt::format("{}* __restrict__", storage_type(p.outputs[0].dtype)), "y", {true, 0});
-  source.operand("const X* __restrict__", "x", {false, 0});
-  source.operand("const u32* __restrict__", "w", {false, 1});
-  source.operand("const S* __restrict__", "scale", {false, 2});
-  if (zeros) source.operand("const u8* __restrict__", "zero", {false, 3});
-  source.epilogue_operands(p);
+  add_narrow_operands(p, &source);
   const int64_t slices = blocks_for(n.columns, kNarrowBlock / group * columns);
   source.number("columns", n.columns);
   source.number("depth", n.depth);

@@ -16,6 +16,10 @@ struct NarrowProduct {
 Status check_narrow(const Problem& problem);
 Result<NarrowProduct> narrow_product(const Problem& problem, std::span<const Dims> in, const Dims& y);
 
+// Errors: fewer bytes of a packed operand than here by operand.
+Status check_packed(const Problem& problem, const BindArgs& args, std::span<const size_t> bytes);
+// Types X and S; y, x, w, scale, and zero where there are zero points; the expression's operands.
+void add_narrow_operands(const Problem& problem, KernelSource* source);
 // The expression's operands, which it reads at row r and column m.
 Status add_narrow_epilogue(const Problem& problem, const BindArgs& args, KernelSource* source);
 

@@ -90,25 +90,16 @@ Status generate_weight_tiles(const Problem& p, const BindArgs& args, std::vector
   WOOTZ_ASSIGN_OR_RETURN(const WeightTiles n, tiles_of(p, args.inputs, args.outputs[0]));
   if (n.rows == 0) return Status();
   const size_t sizes[] = {0, n.weight_bytes(), n.grid() * dtype_bytes(p.inputs[2].dtype, 1), n.grid()};
-  for (size_t i = 1; i < static_cast<size_t>(p.num_main) && i < args.constant_bytes.size(); ++i)
-    if (args.constants[i] != nullptr && args.constant_bytes[i] < sizes[i])
-      return invalid_argument("{} bytes of packed operand {}, {} are needed", args.constant_bytes[i], i, sizes[i]);
+  WOOTZ_RETURN_IF_ERROR(check_packed(p, args, sizes));
   const bool zeros = p.num_main > 3;
   KernelSource source("gemm/weight_tiles.cuh", transient(p, args));
-  source.type("X", storage_type(p.inputs[0].dtype));
-  source.type("S", storage_type(p.inputs[2].dtype));
   source.fixed("kThreads", n.warps() * 32);
   source.fixed("kRows", n.at_once());
   source.fixed("kEach", n.each());
   source.fixed("kAhead", std::min(n.each(), kMostAhead));
   source.fixed("kHasZero", zeros);
   source.fixed("kZero", dtype_info(p.inputs[1].dtype).is_signed ? 8 : 0);
-  source.operand(fmt::format("{}* __restrict__", storage_type(p.outputs[0].dtype)), "y", {true, 0});
-  source.operand("const X* __restrict__", "x", {false, 0});
-  source.operand("const u32* __restrict__", "w", {false, 1});
-  source.operand("const S* __restrict__", "scale", {false, 2});
-  if (zeros) source.operand("const u8* __restrict__", "zero", {false, 3});
-  source.epilogue_operands(p);
+  add_narrow_operands(p, &source);
   source.number("columns", n.columns);
   source.number("depth", n.depth);
   source.number("rows", n.rows);
