@@ -8,9 +8,10 @@ namespace {
 // Of two caches' worth, one that replaces lines in any order still has a fifth when they are read again.
 constexpr size_t kCaches = 2;
 constexpr size_t kMost = size_t{256} << 20;
-// Cores share a further cache, with others on their machine too: as far as a network's constants fit there, those of
-// one layer come from there as they would in the network. More takes longer to copy than it tells.
-constexpr size_t kHostMost = size_t{64} << 20;
+// Cores share a further cache, with others on their machine too: where a network's constants do not stay there, those
+// of one layer come from memory. More than this takes longer to copy than it tells; and there are two such places, of
+// which a build is not to take much more memory than it does otherwise.
+constexpr size_t kHostMost = size_t{64} << 20, kPartOfNetwork = 5;
 // Smaller ones come from memory in the time that a launch takes, whatever reads them; and take more copies.
 constexpr size_t kPartOfCache = 128;
 
@@ -29,8 +30,9 @@ size_t cache_of(const Device& device, int threads) {
 ConstantRotation::ConstantRotation(std::shared_ptr<Device> device, size_t limit, int threads, size_t network)
     : device_(std::move(device)) {
   const size_t cache = device_ == nullptr ? 0 : cache_of(*device_, threads);
-  const bool host = device_ != nullptr && device_->host_memory();
-  bytes_ = std::min(std::max(kCaches * cache, host ? std::min(network, kHostMost) : 0), kMost);
+  bytes_ = std::min(kCaches * cache, kMost);
+  if (device_ != nullptr && device_->host_memory())
+    bytes_ = std::min({network / kPartOfNetwork, std::max(kHostMost, kCaches * cache), kMost});
   least_ = cache / kPartOfCache;
   if (bytes_ > limit || bytes_ <= cache) bytes_ = 0;  // it would stay in the cache
 }

@@ -98,7 +98,7 @@ TEST(Rotation, TheCacheKnowsHowTheyWereTimed) {
   EXPECT_NEAR(c.us, 5, 1e-6);
 }
 
-// Rivals in turn have copies of their own; and on a host, as much as the network has.
+// Rivals in turn have copies of their own; and on a host, a part of what the network has.
 TEST(Rotation, OnTheHostInTurn) {
   Rotated f;
   f.device->cache = 4 * kConstants;
@@ -106,6 +106,7 @@ TEST(Rotation, OnTheHostInTurn) {
   f.clock.cached = 500;
   f.options.rotation = SIZE_MAX;
   f.options.in_turn = true;
+  f.options.network_constants = 40 * kConstants;
   const std::vector<EvaluatedCandidate> c = f.measure();
   ASSERT_EQ(c.size(), 2u) << f.status.to_string();
   EXPECT_NEAR(c[0].us, 5, 1e-6);
@@ -114,11 +115,11 @@ TEST(Rotation, OnTheHostInTurn) {
   EXPECT_EQ(f.device->live, 0);
 
   const auto bytes = [&](size_t network) { return ConstantRotation(f.device, SIZE_MAX, 0, network).bytes(); };
-  EXPECT_EQ(bytes(0), 8 * kConstants);
-  EXPECT_EQ(bytes(20 * kConstants), 20 * kConstants);
+  EXPECT_EQ(bytes(20 * kConstants), 0u) << "as little as the cache has";
+  EXPECT_EQ(bytes(100 * kConstants), 20 * kConstants);
   EXPECT_EQ(bytes(size_t{1} << 40), size_t{64} << 20);
   f.device->host = false;
-  EXPECT_EQ(bytes(20 * kConstants), 8 * kConstants);
+  EXPECT_EQ(bytes(120 * kConstants), 8 * kConstants);
 }
 
 // Of as many cores as there are threads.
