@@ -13,8 +13,13 @@ namespace wootz {
 Result<HostTensor> part_of(const HostTensor& whole, const Dims& at, const Dims& extents) {
   const auto bits = static_cast<size_t>(dtype_info(whole.dtype()).bits);
   if (bits % 8 != 0) return unsupported("a part of {} elements", dtype_name(whole.dtype()));
-  WOOTZ_ASSIGN_OR_RETURN(HostTensor part, HostTensor::allocate(whole.dtype(), extents));
   const size_t each = bits / 8, rank = extents.size();
+  bool within = whole.dims().size() == rank && at.size() == rank;
+  for (size_t a = 0; within && a < rank; ++a)
+    within = at[a] >= 0 && extents[a] >= 0 && at[a] + extents[a] <= whole.dims()[a];
+  if (!within)
+    return invalid_argument("{} from {} on, of {}", extents.to_string(), at.to_string(), whole.dims().to_string());
+  WOOTZ_ASSIGN_OR_RETURN(HostTensor part, HostTensor::allocate(whole.dtype(), extents));
   const int64_t row = rank == 0 ? 1 : extents[rank - 1];
   const int64_t rows = row == 0 ? 0 : part.volume() / row;
   auto* to = static_cast<std::byte*>(part.mutable_data());

@@ -24,7 +24,7 @@ std::vector<CheckWindow> windows_of(const Problem& problem, StepIndex step, cons
 std::string disagreement(const Problem& problem, const std::vector<CheckWindow>& windows,
                          const std::vector<HostTensor>& whole, double* error, double allowed = 0, double stray = 0);
 
-// `extents` of a tensor from `at` on. Errors: elements that are no whole bytes, no memory.
+// `extents` of a tensor from `at` on. Errors: not all of it is there, elements that are no whole bytes, no memory.
 Result<HostTensor> part_of(const HostTensor& whole, const Dims& at, const Dims& extents);
 
 }  // namespace wootz
