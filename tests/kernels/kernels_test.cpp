@@ -87,6 +87,8 @@ class KernelTest : public ::testing::TestWithParam<KernelLine> {
   // A library keeps sums of floats of 8 bits in few bits, which shows where the results of a row or a column are small,
   // and its GELU is the one by tanh.
   static double more_of(const Problem& p) {
+    constexpr double kTf32 = 2e-3;  // operands of 10 bits
+    if (GetParam().tf32) return kTf32;
     return GetParam().library() && cuda::is_fp8_product(p) ? 4 * conformance::kOfFloat8 : 0;
   }
   void expect_right(const Prepared& p, KernelRun& run, const char* how) {

@@ -46,7 +46,7 @@ void add_cuda(std::vector<KernelLine>* lines) {
     const bool or_planes = entry.layouts == cuda::Offered::kOrPlanes;
     if (entry.layouts == cuda::Offered::kImages || rows_in || or_planes) layouts.push_back(Layout::kChannelsLast);
     lines->push_back({"cuda", &cuda::generated_provider(), entry.name, entry.family, Isa::kNone, std::move(layouts),
-                      rows_in, or_planes});
+                      rows_in, or_planes, entry.tf32});
   }
 }
 

@@ -115,6 +115,16 @@ template <class X> static inline void w_add(float& d, unsigned a, unsigned b) {
     d += w_get(x) * w_get(w);
   }
 }
+static inline unsigned w_tf32(unsigned bits) {
+  return (bits & 0x7f800000u) == 0x7f800000u ? bits : (bits + 0x1000u) & ~0x1fffu;
+}
+template <> inline void w_add<float>(float& d, unsigned a, unsigned b) {
+  a &= ~0x1fffu, b &= ~0x1fffu;
+  float x, w;
+  __builtin_memcpy(&x, &a, 4);
+  __builtin_memcpy(&w, &b, 4);
+  d += x * w;
+}
 template <class X, class D> static inline void w_mma(D (&d)[4], unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1) {
   const unsigned t = w_host->fiber, warp = t & ~31u, own[6] = {a0, a1, a2, a3, b0, b1};
   unsigned* s = (unsigned*)w_host->slots;

@@ -120,7 +120,10 @@ Status generate_scatter(const Problem& problem, const BindArgs& args, std::vecto
 Status generate_resize(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_attention(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_attention_tiles(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+// Of elements of so many bytes.
+template <int kBytes>
 Status generate_attention_staged(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+template <int kBytes>
 double estimate_attention_staged(const Problem& problem);
 Status generate_attention_mma(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 double estimate_attention_mma(const Problem& problem);

@@ -234,6 +234,10 @@ class GeneratedProvider final : public Provider, public ConcurrentProvider {
       refusals->push_back({each.name, able.message()});
       return;
     }
+    if (each.tf32 && !limits.tf32) {
+      refusals->push_back({each.name, "TF32 is not allowed"});
+      return;
+    }
     const auto offer = [&](Layout layout, Layout made) {
       Problem p = problem;
       const auto fill = [&](TensorDesc& t, Layout own) {

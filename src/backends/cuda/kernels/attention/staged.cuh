@@ -1,17 +1,18 @@
 // Attention on tensor cores where heads are many: a block takes kRows query rows of one head, a warp 16 of them, over
 // kKeys keys at a time, which are in shared memory for all of its warps while the next ones are on their way. Scores
 // are those of kStep keys at once; exponentials are powers of two, relative to the largest score so far. The problem:
-// that of attention/head.cuh, X of 16 bits and in rows whose elements lie together; Y, of 16 bits or fewer; kThreads,
-// kRows, kKeys, kStep; kAddsMask: masked() adds something; kWhole, kAllRows: no tile reaches beyond the keys, the rows;
-// kCluster: 1; kSharedBytes; Constants {row_blocks: of a head}.
+// that of attention/head.cuh, X of 16 bits, or FP32 that is multiplied as TF32, in rows whose elements lie together; Y,
+// of no more bits; kThreads, kRows, kKeys, kStep; kAddsMask: masked() adds something; kWhole, kAllRows: no tile reaches
+// beyond the keys, the rows; kCluster: 1; kSharedBytes; Constants {row_blocks: of a head}.
 #pragma once
 #include "backends/cuda/kernels/attention/head.cuh"
 #include "backends/cuda/kernels/gemm/mma.cuh"
 
-constexpr int kWarps = kThreads / 32, kKeyLine = kSize * 2, kValueLine = kValueSize * 2;  // bytes of a row
+constexpr int kBytes = sizeof(X), kPiece = 16 / kBytes;
+constexpr int kWarps = kThreads / 32, kKeyLine = kSize * kBytes, kValueLine = kValueSize * kBytes;  // bytes of a row
 constexpr int kStages = 2, kStageBytes = kKeys * (kKeyLine + kValueLine);
 constexpr int kOwnBytes = 16 * kKeyLine;  // a warp's queries, then its results
-static_assert(kValueSize <= kSize && sizeof(Y) <= 2);
+static_assert(kValueSize <= kSize && sizeof(Y) <= kBytes);
 constexpr int kGroups = kStep / 8, kParts = kValueSize / 8;
 constexpr float kLog2e = 1.44269504088896f;
 
@@ -30,7 +31,7 @@ W_FN void load_lines(const X* x, s64 row, int first, int end, u8* to) {
   constexpr int kPieces = kLine / 16, kAtOnce = kThreads / kPieces;
   const int own = (int)(threadIdx.x / kPieces), q = (int)(threadIdx.x % kPieces);
   if (kThreads % kPieces != 0 && own >= kAtOnce) return;
-  const X* const from = x + (s64)(first + own) * row + q * 8;
+  const X* const from = x + (s64)(first + own) * row + q * kPiece;
 #pragma unroll
   for (int n = 0; n < kLines; n += kAtOnce) {
     if (kLines % kAtOnce != 0 && n + own >= kLines) break;
@@ -39,20 +40,30 @@ W_FN void load_lines(const X* x, s64 row, int first, int end, u8* to) {
   }
 }
 
+// What tensor cores are to read of four operands: the nearest, where they would cut bits off.
+W_FN void as_multiplied(Pack<u32, 4>* v) {
+  if constexpr (kBytes == 4)
+#pragma unroll
+    for (int i = 0; i < 4; ++i) v->v[i] = w_tf32(v->v[i]);
+}
+
 // Products of the warp's queries and the keys from line `base` on.
 W_FN void multiply_keys(const u8* own, const u8* keys, int base, Scores& s) {
 #pragma unroll
-  for (int part = 0; part < kSize / 32; ++part) {
+  for (int part = 0; part < kKeyLine / 64; ++part) {
     Pack<u32, 4> q[2];
 #pragma unroll
     for (int half = 0; half < 2; ++half)
       w_matrices(&q[half], own, 0,
                  [&](int lane) { return piece_at<kKeyLine>(lane % 16, part * 4 + half * 2 + lane / 16); });
 #pragma unroll
+    for (int half = 0; half < 2; ++half) as_multiplied(&q[half]);
+#pragma unroll
     for (int i = 0; i < kGroups; ++i) {
       Pack<u32, 4> k;
       w_matrices(&k, keys, 0,
                  [&](int lane) { return piece_at<kKeyLine>(base + i * 8 + lane % 8, part * 4 + lane / 8); });
+      as_multiplied(&k);
 #pragma unroll
       for (int half = 0; half < 2; ++half)
         w_mma<X>(s[i], q[half].v[0], q[half].v[1], q[half].v[2], q[half].v[3], k.v[half * 2], k.v[half * 2 + 1]);
@@ -60,13 +71,35 @@ W_FN void multiply_keys(const u8* own, const u8* keys, int base, Scores& s) {
   }
 }
 
-// acc += exponentials * the values from line `base` on.
-W_FN void add_values(const Scores& s, const u8* values, int base, Sums& acc) {
+// acc += exponentials * the values from line `base` on, of 32 bits. Of eight keys a thread has two neighbours: which
+// places of a product they take does not matter as long as both operands agree.
+W_FN void add_words(const Scores& s, const u8* values, int base, Sums& acc) {
+  const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+#pragma unroll
+  for (int i = 0; i < kGroups; ++i) {
+    u32 a[4];
+#pragma unroll
+    for (int n = 0; n < 4; ++n) a[n] = w_tf32(w_f2bits(s[i][n % 2 * 2 + n / 2]));
+#pragma unroll
+    for (int j = 0; j < kParts; ++j) {
+      u32 b[2];
+#pragma unroll
+      for (int n = 0; n < 2; ++n)
+        b[n] =
+            w_tf32(*(const u32*)(values + piece_at<kValueLine>(base + i * 8 + t * 2 + n, j * 2 + g / 4) + g % 4 * 4));
+      w_mma<X>(acc[j], a[0], a[1], a[2], a[3], b[0], b[1]);
+    }
+  }
+}
+
+// The same of 16 bits.
+template <class T>
+W_FN void add_halves(const Scores& s, const u8* values, int base, Sums& acc) {
 #pragma unroll
   for (int i = 0; i < kStep / 16; ++i) {
     u32 a[4];
 #pragma unroll
-    for (int n = 0; n < 4; ++n) a[n] = w_halves<X>(s[i * 2 + n / 2][n % 2 * 2], s[i * 2 + n / 2][n % 2 * 2 + 1]);
+    for (int n = 0; n < 4; ++n) a[n] = w_halves<T>(s[i * 2 + n / 2][n % 2 * 2], s[i * 2 + n / 2][n % 2 * 2 + 1]);
 #pragma unroll
     for (int j = 0; j < kParts; j += 2) {
       Pack<u32, 4> v;
@@ -77,6 +110,14 @@ W_FN void add_values(const Scores& s, const u8* values, int base, Sums& acc) {
         w_mma<X>(acc[j + half], a[0], a[1], a[2], a[3], v.v[half * 2], v.v[half * 2 + 1]);
     }
   }
+}
+
+template <class T>
+W_FN void add_values(const Scores& s, const u8* values, int base, Sums& acc) {
+  if constexpr (sizeof(T) == 4)
+    add_words(s, values, base, acc);
+  else
+    add_halves<T>(s, values, base, acc);
 }
 
 // The scores of the keys from `base` on as a row sees them, in powers of two.
@@ -196,7 +237,7 @@ W_FN void kernel(const Operands& p, const Constants& c) {
         w_wait<kStages * 2 - 2>();
         __syncthreads();
       }
-      add_values(s, values(tile), step, part.acc);
+      add_values<X>(s, values(tile), step, part.acc);
     }
     __syncthreads();
     load(tile + kStages);

@@ -30,6 +30,20 @@ template <class X>
 W_FN void w_mma(float (&d)[4], u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1);
 W_MMA_OF(f16, "f16")
 W_MMA_OF(bf16, "bf16")
+// And of 16 x 8 and 8 x 8 floats, of which the instruction reads what TF32 has.
+template <>
+W_M void w_mma<float>(float (&d)[4], u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+}
+// The nearest TF32.
+W_FN u32 w_tf32(u32 bits) {
+  u32 d;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(d) : "f"(w_bits2f(bits)));
+  return d;
+}
 
 // Four matrices of eight rows of 16 bytes in shared memory, spread over a warp as w_mma() has its operands: row lane %
 // 8 of matrix lane / 8 is at from + after + row(lane), and a thread gets four bytes of row lane / 4 of each.
