@@ -1,6 +1,6 @@
 // A convolution of a few channels whose windows lie side by side, as a vision transformer begins with, is a product:
 // each window is a row, of as many elements as its filter has. Convolutions by so few channels and so large windows are
-// what libraries are slowest at, and behind one the pixels mostly become rows of tokens anyway.
+// what libraries are slowest at, and after one the pixels mostly become rows of tokens anyway.
 #include <algorithm>
 #include <optional>
 
@@ -11,7 +11,7 @@
 namespace wootz {
 namespace {
 
-constexpr int64_t kFewChannels = 4;  // with more, a convolution is a good one
+constexpr int64_t kFewChannels = 4;   // with more, a convolution is a good one
 constexpr int64_t kLeastWindow = 49;  // pixels: shorter rows are a short sum, whose rearrangement costs as much
 
 struct Patches {
@@ -53,8 +53,8 @@ Status unfold(Graph& graph, Node* node, const Patches& p) {
   // [n, channels, rows, high, columns, wide] to windows one after the other.
   Value* x = made.reshape(node->input(0), {0, p.channels, p.rows, p.high, p.columns, p.wide});
   x = made.reshape(made.transpose(x, {0, 2, 4, 1, 3, 5}), {0, p.rows * p.columns, depth});
-  std::vector<Value*> operands{x, graph.add_constant(graph.unique_name(w->name()),
-                                                     w->constant().reshaped(Dims{p.filters, depth}))};
+  std::vector<Value*> operands{
+      x, graph.add_constant(graph.unique_name(w->name()), w->constant().reshaped(Dims{p.filters, depth}))};
   if (node->input(2) != nullptr) operands.push_back(node->input(2));
   Value* y = made.op("MatMul", std::move(operands), {{"trans_b", int64_t{1}}});
   return made.finish({made.reshape(made.transpose(y, {0, 2, 1}), {0, p.filters, p.rows, p.columns})});
