@@ -83,6 +83,12 @@ double rnn(const Problem&, Extents in, Extents) {
   return rows * 2 * (volume(in[1]) + volume(in[2]));
 }
 
+double squeeze_excite(const Problem& p, Extents in, Extents out) {
+  const Dims &w1 = in[1], &w2 = in[p.as<SqueezeExciteParams>().has_b1 && in.size() > 3 ? 3 : 2];
+  return volume(in[0]) + 2 * at(out[0], 0) * (volume(w1) + volume(w2)) +
+         operations(p.as<SqueezeExciteParams>().hidden) * at(out[0], 0) * at(w1, 0);
+}
+
 double chain(const Problem& p, Extents in, Extents out) {
   const Result<ChainParts> parts = chain_parts(p);
   if (!parts.ok()) return 0;
@@ -93,7 +99,10 @@ double chain(const Problem& p, Extents in, Extents out) {
   rest.insert(rest.end(), in.begin() + static_cast<ptrdiff_t>(inputs), in.end());
   const Problem& second = parts->second;
   const double own = parts->first.family() == Family::kConv ? conv(parts->first, in, std::span(&*middle, 1)) : 0;
-  const auto count = second.is(Family::kPool) ? pool : second.is(Family::kGemm) ? gemm : conv;
+  const auto count = second.is(Family::kPool)            ? pool
+                     : second.is(Family::kGemm)          ? gemm
+                     : second.is(Family::kSqueezeExcite) ? squeeze_excite
+                                                         : conv;
   return own + operations(parts->first.epilogue) * volume(*middle) + count(second, rest, out.first(1));
 }
 
@@ -104,12 +113,6 @@ double siblings(const Problem& p, Extents in, Extents out) {
   const std::span all(&*y, 1);
   const double rest = operations(p.epilogue) * (volume(*y) - volume(out[0]));  // of the first it is added to all
   return rest + (joint->is(Family::kConv) ? conv(*joint, in, all) : chain(*joint, in, all));
-}
-
-double squeeze_excite(const Problem& p, Extents in, Extents out) {
-  const Dims &w1 = in[1], &w2 = in[p.as<SqueezeExciteParams>().has_b1 && in.size() > 3 ? 3 : 2];
-  return volume(in[0]) + 2 * at(out[0], 0) * (volume(w1) + volume(w2)) +
-         operations(p.as<SqueezeExciteParams>().hidden) * at(out[0], 0) * at(w1, 0);
 }
 
 // By element: the sum, and as a normalization.

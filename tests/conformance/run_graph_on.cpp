@@ -126,6 +126,7 @@ Result<PreparedRun> prepare_graph_on(Graph& graph, const std::vector<HostTensor>
   if (options.passes) {
     PipelineOptions pipeline;
     pipeline.verify = true;
+    pipeline.disabled.insert(options.without.begin(), options.without.end());
     WOOTZ_RETURN_IF_ERROR(run_pipeline(graph, pipeline).status());
   }
   WOOTZ_ASSIGN_OR_RETURN(const Backend* backend, find_backend(options.backend));

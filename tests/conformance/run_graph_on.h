@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ namespace wootz::conformance {
 struct RunOptions {
   std::string backend = "cpu";
   bool passes = true;
+  std::set<std::string> without;  // of these
   std::string isa_cap;
   int threads = 2;
   std::function<uint8_t(StepIndex step)> stream;  // of each step, where the device has several; empty: one

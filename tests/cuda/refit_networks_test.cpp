@@ -81,6 +81,29 @@ struct Quantized : Seeded {
   }
 };
 
+// A depthwise convolution in 16 bits times its squeeze-and-excitation, both convolutions of which are in one step with
+// it: [1, 16, 8, 8] to [1, 16, 8, 8].
+struct Gated : Seeded {
+  explicit Gated(unsigned seed, bool refittable) : Seeded(seed, refittable) {
+    config->setFlag(BuilderFlag::kFP16);
+    const auto by = [&](ITensor* x, int64_t channels, std::initializer_list<int64_t> filter, int64_t groups) {
+      auto* conv = network->addConvolutionNd(*x, static_cast<int32_t>(channels),
+                                             dims({*(filter.end() - 2), *(filter.end() - 1)}), kNone, kNone);
+      conv->setInput(1, *named(filter, -0.9F, 0.9F));
+      conv->setInput(2, *named({channels}));
+      conv->setNbGroups(groups);
+      conv->setPaddingNd(dims({filter.end()[-2] / 2, filter.end()[-1] / 2}));
+      return conv->getOutput(0);
+    };
+    const auto active = [&](ITensor* x, ActivationType type) { return network->addActivation(*x, type)->getOutput(0); };
+    ITensor* image = active(by(input("x", {1, 16, 8, 8}), 16, {16, 1, 3, 3}, 16), ActivationType::kRELU);
+    ITensor* mean = network->addReduce(*image, ReduceOperation::kAVG, 0b1100, true)->getOutput(0);
+    ITensor* hidden = active(by(mean, 4, {4, 16, 1, 1}, 1), ActivationType::kRELU);
+    ITensor* gate = active(by(hidden, 16, {16, 4, 1, 1}, 1), ActivationType::kSIGMOID);
+    output(network->addElementWise(*image, *gate, ElementWiseOperation::kPROD)->getOutput(0), "y");
+  }
+};
+
 Floats values_of(ICudaEngine& engine, size_t count) {
   Floats x(count), y(count);
   for (size_t i = 0; i < count; ++i) x[i] = std::sin(static_cast<float>(i));
@@ -121,6 +144,7 @@ void refits(size_t count) {
 
 TEST(CudaRefit, OfATransformer) { refits<Transformer>(6 * 32); }
 TEST(CudaRefit, OfANetworkInEightBits) { refits<Quantized>(2 * 16 * 64); }
+TEST(CudaRefit, OfAnImageAndItsGate) { refits<Gated>(16 * 64); }
 
 }  // namespace
 }  // namespace wootz_test

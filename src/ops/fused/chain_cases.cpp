@@ -37,6 +37,34 @@ void add_gate(CaseList& list, const char* name, std::vector<HostTensor> inputs, 
   list.add(name, "Chain", std::move(inputs), {{"body", body}}, 1, {false, true, true, true, true}, 64);
 }
 
+// A depthwise convolution and the gate of its image, which is a node within the node; both are results.
+void add_gated(CaseList& list, const char* name, DType type, const Dims& image, int64_t hidden, int64_t kernel) {
+  const int64_t channels = image[1];
+  std::vector<HostTensor> inputs{list.random(type, image), list.random(type, {channels, 1, kernel, kernel}),
+                                 list.random(type, {hidden, channels, 1, 1}),
+                                 list.random(type, {channels, hidden, 1, 1})};
+  const auto body = std::make_shared<Graph>("body"), inner = std::make_shared<Graph>("gate");
+  std::vector<Value*> v;
+  for (const HostTensor& t : inputs) v.push_back(body->add_input("", t.dtype(), to_shape(t.dims())));
+  const std::vector<int64_t> pads(4, kernel / 2);
+  Node* const conv = body->add_node(op("Conv"), "", {v[0], v[1]}, {{"groups", channels}, {"pads", pads}});
+  if (!infer_node(*conv).ok()) return;  // as above
+  std::vector<Value*> in;
+  for (const Value* from : {conv->output(), v[2], v[3]}) in.push_back(inner->add_input("", type, from->shape()));
+  Node* const mean =
+      inner->add_node(op("Pool"), "", {in[0]}, {{"kind", std::string("avg")}, {"global", int64_t{1}}});
+  Node* const first = inner->add_node(op("Conv"), "", {mean->output(), in[1]}, {});
+  Node* const second = inner->add_node(op("Conv"), "", {first->output(), in[2]}, {});
+  for (Node* node : {mean, first, second})
+    if (!infer_node(*node).ok()) return;
+  inner->mark_output(second->output());
+  Node* const gate = body->add_node(op("Chain"), "", {conv->output(), v[2], v[3]}, {{"body", inner}});
+  if (!infer_node(*gate).ok()) return;
+  body->mark_output(gate->output());
+  body->mark_output(conv->output());
+  list.add(name, "Chain", std::move(inputs), {{"body", body}}, 2, {false, true, true, true}, 64);
+}
+
 // A concatenation and an expression on it with one operand more.
 void add_concat(CaseList& list, const char* name, DType type, const std::vector<Dims>& parts, const Dims& other,
                 int64_t axis) {
@@ -200,6 +228,8 @@ void chain_cases(CaseList& list) {
   add_gate(list, "fused/chain_squeeze_excite",
            {f32({2, 24, 5, 7}), f32({6, 24, 1, 1}), f32({6}), f32({24, 6, 1, 1}), f32({24})}, mean,
            {{"epilogue", relu()}, {"main_inputs", int64_t{3}}}, {});
+  add_gated(list, "fused/chain_gated_f16", DType::kF16, {2, 24, 9, 13}, 6, 3);
+  add_gated(list, "fused/chain_gated_bf16", DType::kBF16, {1, 40, 7, 6}, 8, 5);
   add_concat(list, "fused/chain_concat", DType::kF32, {{2, 8, 5, 7}, {2, 3, 5, 7}, {2, 16, 5, 7}}, {27, 1, 1}, 1);
   add_concat(list, "fused/chain_concat_f16", DType::kF16, {{3, 4, 8}, {3, 4, 24}}, {4, 32}, 2);
   add_embedding(list, "fused/chain_embedding", DType::kF32, {2, 5}, 24);

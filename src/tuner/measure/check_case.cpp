@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backend/work.h"
 #include "base/tolerance.h"
 #include "tuner/measure/distinct_updates.h"
 #include "tuner/measure/random_data.h"
@@ -71,7 +72,7 @@ class CaseMaker {
     const Dims& whole = p_.outputs[0].dims;
     const bool pointwise = p_.num_main == 0;
     const Dims& first = pointwise ? whole : p_.inputs[largest()].dims;
-    const double full_work = volume(whole) * static_cast<double>(longest_sum(p_));
+    const double full_work = multiplications(p_);
     for (const int64_t most : kExtents) {
       const Dims small = shortened(way, first, most);
       if (full_work * volume(small) / std::max(1.0, volume(first)) > work) continue;
@@ -173,10 +174,16 @@ int64_t longest_sum(const Problem& problem) {
   return static_cast<int64_t>(std::min(longest, 1e12));
 }
 
+double multiplications(const Problem& problem) {
+  if (problem.outputs.empty()) return 0;
+  const double own = volume(problem.outputs[0].dims) * static_cast<double>(longest_sum(problem));
+  return problem.outputs.size() == 1 ? own : std::max(own, work_of(problem).flops / 2);
+}
+
 std::optional<CheckCase> small_case(const Problem& problem, StepIndex step, const std::vector<HostTensor>& full,
                                     const ReferenceFunction& reference, double work, uint64_t seed) {
   const CaseMaker maker(problem, step, full, reference, seed);
-  if (!problem.outputs.empty() && volume(problem.outputs[0].dims) * static_cast<double>(longest_sum(problem)) <= work)
+  if (!problem.outputs.empty() && multiplications(problem) <= work)
     return full_case(problem, step, full, reference);
   for (const Shorten way : kWays)
     if (std::optional<CheckCase> made = maker.try_way(way, work)) return made;

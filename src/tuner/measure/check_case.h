@@ -27,6 +27,10 @@ struct CheckCase {
 // Length of the longest sum of one element, from the extents: an upper estimate.
 int64_t longest_sum(const Problem& problem);
 
+// What the whole costs the reference, roughly. Of several results the first may be the least of it, as of a gate beside
+// its image.
+double multiplications(const Problem& problem);
+
 // A case that costs at most about `work` multiplications of the reference. `full`: inputs of the problem's own extents,
 // whose constants are used as they are. Nothing when the reference can do none.
 std::optional<CheckCase> small_case(const Problem& problem, StepIndex step, const std::vector<HostTensor>& full,

@@ -153,10 +153,6 @@ class Lap {
   double start_;
 };
 
-double work_of(const Problem& problem) {
-  return static_cast<double>(problem.outputs[0].dims.volume()) * static_cast<double>(longest_sum(problem));
-}
-
 // Results are compared on the host, element by element.
 bool few_results(const Problem& problem) {
   constexpr int64_t kMost = 4'000'000;
@@ -191,7 +187,7 @@ Status Measurer::check_results(const Kernel& kernel, const Problem& problem, Ste
   WOOTZ_RETURN_IF_ERROR(check(kernel, problem, step, constants, 0, timing));
   if (!timing->refusal.empty()) return {};
   const CheckCase* const expected =
-      work_of(problem) <= kMostWork * options_.check_work ? whole_case(problem, step) : nullptr;
+      multiplications(problem) <= kMostWork * options_.check_work ? whole_case(problem, step) : nullptr;
   if (expected == nullptr) {
     timing->refusal = fmt::format("not as {} computes it, which was there first: {}", proven.key.tactic, apart);
     return {};
@@ -209,7 +205,7 @@ void Measurer::check_windows(const Problem& problem, StepIndex step, const std::
   double error = 0;
   timing->refusal = disagreement(problem, windows, results, &error, coarseness(problem), stray);
   timing->error = error;
-  if (timing->refusal.empty() || work_of(problem) > kMostWork * options_.check_work) return;
+  if (timing->refusal.empty() || multiplications(problem) > kMostWork * options_.check_work) return;
   const CheckCase* const expected = whole_case(problem, step);
   if (expected != nullptr) decide_on_whole(problem, *expected, stray, results, timing);
 }
@@ -233,7 +229,7 @@ Status Measurer::check(const Kernel& kernel, const Problem& problem, StepIndex s
     timing->refusal = *wrong;
     return {};
   }
-  if (!wrong.ok() && work_of(problem) > 16 * options_.check_work) return {};
+  if (!wrong.ok() && multiplications(problem) > 16 * options_.check_work) return {};
   const CheckCase* expected = whole_case(problem, step);
   if (expected == nullptr) {
     if (wrong.ok()) timing->error = error, timing->refusal = *wrong;

@@ -1,6 +1,7 @@
-// A normalization and the product that reads it (family chain), one after the other in one step: by a generated kernel
-// and whatever kernel a provider offers for the product. Offered beside kernels that compute both at once, so that the
-// measured times say which is better; nothing is offered where there is no such kernel, since these are two steps then.
+// Two problems of a chain, one after the other in one step: a normalization and the product that reads it, or a
+// depthwise convolution and the gate of its image; the one part by the kernel that is likely to be the fastest, the
+// other by whatever its providers offer. Offered beside kernels that compute both at once, so that the measured times
+// say which is better; nothing is offered where there is no such kernel, since these are two steps then.
 #include <algorithm>
 #include <array>
 
@@ -15,23 +16,54 @@ namespace {
 constexpr const char* kName = "chain_apart";
 constexpr size_t kAlign = 256, kMostOperands = 32;
 
-constexpr size_t kMostCompiled = 2;
-
 bool is_faster(const Candidate& a, const Candidate& b) { return a.estimate_us < b.estimate_us; }
 
-constexpr std::array<const Provider& (*)(), 2> kParts = {cublaslt_provider, generated_provider};
+// Who computes a part, and how many of its kernels are taken, those first that are likely to be the fastest: what is
+// compiled takes a while.
+struct Source {
+  const Provider& (*provider)();
+  size_t most;
+};
+struct Pair {
+  Family first, second;
+  Layout layout;  // of everything that is no constant
+  std::array<Source, 2> of_first, of_second;
+};
+constexpr size_t kAll = SIZE_MAX;
+constexpr Pair kPairs[] = {
+    {Family::kNorm, Family::kGemm, Layout::kLinear, {{{generated_provider, 1}, {nullptr, 0}}},
+     {{{cublaslt_provider, kAll}, {generated_provider, 2}}}},
+    {Family::kConv, Family::kSqueezeExcite, Layout::kChannelsLast, {{{generated_provider, 4}, {cudnn_provider, 1}}},
+     {{{generated_provider, 1}, {nullptr, 0}}}},
+};
 
 size_t aligned(size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
-Result<ChainParts> parts_of(const Problem& problem) {
-  WOOTZ_ASSIGN_OR_RETURN(ChainParts parts, chain_parts(problem));
-  if (!parts.first.is(Family::kNorm) || !parts.second.is(Family::kGemm))
-    return unsupported("another chain than a normalization and a product");
-  const auto linear = [](const TensorDesc& t) { return t.constant || t.layout == Layout::kLinear; };
-  if (!std::all_of(problem.inputs.begin(), problem.inputs.end(), linear) ||
-      !std::all_of(problem.outputs.begin(), problem.outputs.end(), linear))
-    return unsupported("rows in another layout than row-major");
+struct Parts : ChainParts {
+  const Pair* pair = nullptr;
+};
+
+Result<Parts> parts_of(const Problem& problem) {
+  WOOTZ_ASSIGN_OR_RETURN(ChainParts chain, chain_parts(problem));
+  Parts parts{std::move(chain)};
+  for (const Pair& pair : kPairs)
+    if (parts.first.is(pair.first) && parts.second.is(pair.second)) parts.pair = &pair;
+  if (parts.pair == nullptr)
+    return unsupported("{} and {} are not computed one after the other", family_name(parts.first.family()),
+                       family_name(parts.second.family()));
+  const auto as_pair = [&](const TensorDesc& t) { return t.constant || t.layout == parts.pair->layout; };
+  if (!std::all_of(problem.inputs.begin(), problem.inputs.end(), as_pair) ||
+      !std::all_of(problem.outputs.begin(), problem.outputs.end(), as_pair))
+    return unsupported("operands in another layout than {}", layout_name(parts.pair->layout));
+  parts.first.outputs[0].layout = parts.second.inputs[0].layout = parts.pair->layout;
   return parts;
+}
+
+// The problem in the pair's layout, as it is offered.
+Problem in_layout(Problem problem, Layout layout) {
+  for (std::vector<TensorDesc>* list : {&problem.inputs, &problem.outputs})
+    for (TensorDesc& t : *list) t.layout = t.constant ? Layout::kLinear : layout;
+  return problem;
 }
 
 // "provider:kernel?config" of both, one after the other.
@@ -51,7 +83,7 @@ Result<Tactic> parse_tactic(std::string_view text) {
 
 Result<std::unique_ptr<Kernel>> create_part(std::string_view text, const Problem& problem, const Limits& limits) {
   WOOTZ_ASSIGN_OR_RETURN(const Tactic tactic, parse_tactic(text));
-  for (const auto& provider : kParts)
+  for (const auto& provider : {cublaslt_provider, cudnn_provider, generated_provider})
     if (provider().name() == tactic.provider) return provider().create(tactic, problem, limits);
   return invalid_argument("{}: no provider is called '{}'", kName, tactic.provider);
 }
@@ -105,7 +137,7 @@ class ApartCall final : public Call, public SharedMemoryUser {
 
 class ApartKernel final : public Kernel, public PreparedKernel {
  public:
-  ApartKernel(ChainParts parts, size_t outputs) : parts_(std::move(parts)), outputs_(outputs) {}
+  ApartKernel(Parts parts, size_t outputs) : parts_(std::move(parts)), outputs_(outputs) {}
   std::unique_ptr<Kernel> first, second;
 
   Result<std::optional<PackedForm>> pack(int input, const HostTensor& source) const override {
@@ -113,43 +145,50 @@ class ApartKernel final : public Kernel, public PreparedKernel {
     return input < operands ? first->pack(input, source) : second->pack(input - operands + 1, source);
   }
   Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
-    WOOTZ_RETURN_IF_ERROR(check(args));
+    WOOTZ_ASSIGN_OR_RETURN(const Dims middle, middle_of(args));
     auto call = std::make_unique<ApartCall>();
     call->operands = operands();
     call->all = args.inputs.size();
     call->kept = outputs_ == 2;
     if (!call->kept)
-      call->middle = aligned(layout_bytes(Layout::kLinear, parts_.first.outputs[0].dtype, args.inputs[0]));
-    WOOTZ_ASSIGN_OR_RETURN(call->first, first->bind(first_args(args).with(args.inputs[0])));
-    WOOTZ_ASSIGN_OR_RETURN(call->second, second->bind(second_args(args).with(args.outputs[0])));
+      call->middle = aligned(layout_bytes(parts_.pair->layout, parts_.first.outputs[0].dtype, middle));
+    WOOTZ_ASSIGN_OR_RETURN(call->first, first->bind(first_args(args).with(middle)));
+    WOOTZ_ASSIGN_OR_RETURN(call->second, second->bind(second_args(args, middle).with(args.outputs[0])));
     return std::unique_ptr<Call>(std::move(call));
   }
   void prepare(const BindArgs& args) const override {
-    if (!check(args).ok()) return;
+    const Result<Dims> middle = middle_of(args);
+    if (!middle.ok()) return;
     if (const auto* const ahead = dynamic_cast<const PreparedKernel*>(first.get()))
-      ahead->prepare(first_args(args).with(args.inputs[0]));
+      ahead->prepare(first_args(args).with(*middle));
     if (const auto* const ahead = dynamic_cast<const PreparedKernel*>(second.get()))
-      ahead->prepare(second_args(args).with(args.outputs[0]));
+      ahead->prepare(second_args(args, *middle).with(args.outputs[0]));
   }
   Status native_code(const BindArgs& args, const DeviceDescription& device, KeepNative keep,
                      std::vector<NativeCode>* code) const override {
-    WOOTZ_RETURN_IF_ERROR(check(args));
-    WOOTZ_RETURN_IF_ERROR(first->native_code(first_args(args).with(args.inputs[0]), device, keep, code));
-    return second->native_code(second_args(args).with(args.outputs[0]), device, keep, code);
+    WOOTZ_ASSIGN_OR_RETURN(const Dims middle, middle_of(args));
+    WOOTZ_RETURN_IF_ERROR(first->native_code(first_args(args).with(middle), device, keep, code));
+    return second->native_code(second_args(args, middle).with(args.outputs[0]), device, keep, code);
   }
 
  private:
   size_t operands() const { return parts_.first.inputs.size(); }
-  Status check(const BindArgs& args) const {
-    if (args.inputs.size() == operands() + parts_.second.inputs.size() - 1 && args.inputs.size() <= kMostOperands &&
-        args.outputs.size() == outputs_ && (outputs_ == 1 || args.outputs[1] == args.inputs[0]))
-      return Status();
-    return invalid_argument("{}: {} operands and {} results", kName, args.inputs.size(), args.outputs.size());
+  Result<Dims> middle_of(const BindArgs& args) const {
+    if (args.inputs.size() != operands() + parts_.second.inputs.size() - 1 || args.inputs.size() > kMostOperands ||
+        args.outputs.size() != outputs_)
+      return invalid_argument("{}: {} operands and {} results", kName, args.inputs.size(), args.outputs.size());
+    WOOTZ_ASSIGN_OR_RETURN(const Dims middle, chain_middle(parts_.first, args.inputs.first(operands())));
+    if (outputs_ == 2 && !(args.outputs[1] == middle))
+      return invalid_argument("{}: {} as a result, {} in between", kName, args.outputs[1].to_string(),
+                              middle.to_string());
+    return middle;
   }
   PartArgs first_args(const BindArgs& args) const { return {args, 0, operands(), nullptr}; }
-  PartArgs second_args(const BindArgs& args) const { return {args, operands(), args.inputs.size(), &args.inputs[0]}; }
+  PartArgs second_args(const BindArgs& args, const Dims& middle) const {
+    return {args, operands(), args.inputs.size(), &middle};
+  }
 
-  ChainParts parts_;
+  Parts parts_;
   size_t outputs_;
 };
 
@@ -157,32 +196,27 @@ class ApartProvider final : public Provider, public ConcurrentProvider {
  public:
   const char* name() const override { return "apart"; }
   std::string version() const override {
-    return fmt::format("{} {}", cublaslt_provider().version(), generated_provider().version());
+    return fmt::format("{} {} {}", cublaslt_provider().version(), cudnn_provider().version(),
+                       generated_provider().version());
   }
 
   void tactics(const Problem& problem, const Limits& limits, std::vector<Candidate>* offers,
                std::vector<Refusal>* refusals) const override {
     if (!problem.is(Family::kChain)) return;
-    const Result<ChainParts> parts = parts_of(problem);
+    const Result<ChainParts> chain = chain_parts(problem);
+    Result<Parts> parts = unsupported("no pair of these");
+    for (const Pair& pair : kPairs)
+      if (chain.ok() && chain->first.is(pair.first) && chain->second.is(pair.second))
+        parts = parts_of(in_layout(problem, pair.layout));
     if (!parts.ok()) return refusals->push_back({kName, parts.status().message()});
-    std::vector<Candidate> whole, first;
-    std::array<std::vector<Candidate>, kParts.size()> second;
+    std::vector<Candidate> whole;
     generated_provider().tactics(problem, limits, &whole, refusals);
     if (whole.empty() || problem.inputs.size() > kMostOperands)
       return refusals->push_back({kName, "no kernel computes both at once"});
-    generated_provider().tactics(parts->first, limits, &first, refusals);
-    std::erase_if(first, [](const Candidate& c) { return c.output_layouts[0] != Layout::kLinear; });
-    const auto best = std::min_element(first.begin(), first.end(), is_faster);
-    if (best == first.end()) return;
-    const auto& left_out = limits.left_out;
-    for (size_t i = 0; i < kParts.size(); ++i) {
-      if (std::find(left_out.begin(), left_out.end(), kParts[i]().name()) != left_out.end()) continue;
-      kParts[i]().tactics(parts->second, limits, &second[i], refusals);
-      // What is compiled is measured as a part where it is likely to be the fastest.
-      std::stable_sort(second[i].begin(), second[i].end(), is_faster);
-      if (&kParts[i]() == &generated_provider() && second[i].size() > kMostCompiled) second[i].resize(kMostCompiled);
-      for (const Candidate& own : second[i]) offers->push_back(offer(problem, *parts, *best, own));
-    }
+    const Pair& pair = *parts->pair;
+    const std::vector<Candidate> seconds = kernels_of(parts->second, pair.of_second, pair.layout, limits, refusals);
+    for (const Candidate& first : kernels_of(parts->first, pair.of_first, pair.layout, limits, refusals))
+      for (const Candidate& second : seconds) offers->push_back(offer(problem, *parts, first, second));
   }
 
   Result<std::unique_ptr<Kernel>> create(const Tactic& tactic, const Problem& problem,
@@ -190,7 +224,7 @@ class ApartProvider final : public Provider, public ConcurrentProvider {
     const size_t bar = tactic.config.find('|');
     if (tactic.kernel != kName || bar == std::string::npos)
       return invalid_argument("the provider apart has no kernel '{}'", tactic.to_string());
-    WOOTZ_ASSIGN_OR_RETURN(const ChainParts parts, parts_of(problem));
+    WOOTZ_ASSIGN_OR_RETURN(const Parts parts, parts_of(problem));
     const std::string_view config = tactic.config;
     auto kernel = std::make_unique<ApartKernel>(parts, problem.outputs.size());
     WOOTZ_ASSIGN_OR_RETURN(kernel->first, create_part(config.substr(0, bar), parts.first, limits));
@@ -204,15 +238,36 @@ class ApartProvider final : public Provider, public ConcurrentProvider {
   }
 
  private:
-  static Candidate offer(const Problem& problem, const ChainParts& parts, const Candidate& first,
-                         const Candidate& second) {
+  // Of a part, by everyone who may compute it.
+  static std::vector<Candidate> kernels_of(const Problem& part, std::span<const Source> sources, Layout layout,
+                                           const Limits& limits, std::vector<Refusal>* refusals) {
+    std::vector<Candidate> all;
+    const auto& left_out = limits.left_out;
+    for (const Source& source : sources) {
+      if (source.provider == nullptr ||
+          std::find(left_out.begin(), left_out.end(), source.provider().name()) != left_out.end())
+        continue;
+      std::vector<Candidate> own;
+      source.provider().tactics(part, limits, &own, refusals);
+      std::erase_if(own, [&](const Candidate& c) {
+        return c.input_layouts[0] != layout || c.output_layouts[0] != layout;
+      });
+      std::stable_sort(own.begin(), own.end(), is_faster);
+      if (own.size() > source.most) own.resize(source.most);
+      all.insert(all.end(), own.begin(), own.end());
+    }
+    return all;
+  }
+
+  static Candidate offer(const Problem& problem, const Parts& parts, const Candidate& first, const Candidate& second) {
     const TensorDesc& middle = parts.first.outputs[0];
     Candidate c;
     c.tactic = {"apart", kName, config_of(first.tactic, second.tactic)};
-    c.input_layouts.assign(problem.inputs.size(), Layout::kLinear);
-    c.output_layouts.assign(problem.outputs.size(), Layout::kLinear);
+    for (const TensorDesc& t : problem.inputs)
+      c.input_layouts.push_back(t.constant ? Layout::kLinear : parts.pair->layout);
+    c.output_layouts.assign(problem.outputs.size(), parts.pair->layout);
     const size_t between =
-        problem.outputs.size() > 1 ? 0 : layout_bytes(Layout::kLinear, middle.dtype, middle.max_dims);
+        problem.outputs.size() > 1 ? 0 : layout_bytes(parts.pair->layout, middle.dtype, middle.max_dims);
     c.workspace = aligned(between) + std::max(first.workspace, second.workspace) + kAlign;
     c.estimate_us = first.estimate_us > 0 && second.estimate_us > 0 ? first.estimate_us + second.estimate_us : 0;
     return c;

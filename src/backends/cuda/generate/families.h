@@ -141,6 +141,18 @@ template <int kCluster>
 double estimate_squeeze_excite(const Problem& problem) {
   return estimate_squeeze_excite(problem, kCluster);
 }
+// A depthwise convolution by patches and the gate of its image (family chain), the second by sums that the first writes.
+Status generate_gated(const Problem& problem, const BindArgs& args, int results, int cluster,
+                      std::vector<Launch>* launches);
+template <int kResults, int kCluster>
+Status generate_gated(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches) {
+  return generate_gated(problem, args, kResults, kCluster, launches);
+}
+double estimate_gated(const Problem& problem, int results, int cluster);
+template <int kResults, int kCluster>
+double estimate_gated(const Problem& problem) {
+  return estimate_gated(problem, kResults, kCluster);
+}
 // Family op: by the op's name.
 Status generate_special(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_topk(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);

@@ -64,6 +64,19 @@ std::vector<int> memory_order(Layout layout, int rank) {
   return order;
 }
 
+void place_part(const PartPlaces& places, size_t first, std::vector<Launch>* launches) {
+  for (size_t i = first; i < launches->size(); ++i) {
+    Launch& launch = (*launches)[i];
+    launch.workspace += places.scratch;
+    for (Pointer& p : launch.pointers) {
+      if (p.index < 0)
+        p.offset += places.scratch;
+      else
+        p = (p.output ? places.outputs : places.inputs)[static_cast<size_t>(p.index)];
+    }
+  }
+}
+
 std::vector<Axis> merge_axes(std::vector<Axis> axes) {
   std::vector<Axis> merged;
   for (Axis& axis : axes) {

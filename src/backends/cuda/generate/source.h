@@ -35,6 +35,15 @@ struct Launch {
   size_t workspace = 0;          // bytes of scratch memory that it writes or reads
 };
 
+// A part of a step, which is a problem of its own: where its operands and results are among the step's, or in the
+// step's scratch memory, behind whose first `scratch` bytes the part has its own.
+struct PartPlaces {
+  std::vector<Pointer> inputs, outputs;
+  size_t scratch = 0;
+};
+// Of the part's launches, which are those from `first` on.
+void place_part(const PartPlaces& places, size_t first, std::vector<Launch>* launches);
+
 // A dimension of a loop: its extent and the stride of each operand along it, in elements.
 struct Axis {
   int64_t extent = 1;

@@ -3,6 +3,7 @@
 
 #include "backends/cuda/generate/expression.h"
 #include "backends/cuda/generate/families.h"
+#include "backends/cuda/generate/gated.h"
 #include "backends/cuda/generate/kernel_source.h"
 
 namespace wootz::cuda {
@@ -73,11 +74,11 @@ Status check_types(const Problem& p, const Gate& g) {
 // How a cluster divides the work.
 struct Division {
   int64_t vector = 8, packs = 0, groups = 1, own = 0, results = 0, hidden_vector = 1;
-  int64_t share = 0, batch = 1;  // pixels of a block; of these, that a thread has under way at once
+  int64_t share = 0, down = 1, batch = 1;  // rows of a block; read at once; that a thread has under way at once
   int64_t shared = 0;
 };
 
-Result<Division> divide(const Gate& g, DType type, int64_t cluster) {
+Result<Division> divide(const Gate& g, DType type, const Summed& summed, int64_t cluster) {
   const auto size = static_cast<int64_t>(dtype_bytes(type, 1));
   Division d;
   d.vector = 16 / size;
@@ -86,18 +87,23 @@ Result<Division> divide(const Gate& g, DType type, int64_t cluster) {
   const auto parts = [](int64_t count, int64_t of) { return (count + of - 1) / of; };
   d.packs = g.channels / d.vector;
   d.groups = cluster;
-  while (d.groups > 1 && parts(d.packs, d.groups) < 4) d.groups /= 2;  // 64 bytes and more make good reads
+  const auto pack = static_cast<int64_t>(dtype_bytes(summed.type, d.vector));
+  while (d.groups > 1 && parts(d.packs, d.groups) * pack < 64) d.groups /= 2;  // 64 bytes and more make good reads
   d.own = parts(d.packs, d.groups);
   d.results = parts(g.results / d.vector, cluster) * d.vector;
   while (d.hidden_vector < d.vector && g.hidden % (d.hidden_vector * 2) == 0) d.hidden_vector *= 2;
-  if (d.own > kThreads || g.hidden > kThreads * 16) return unsupported("{} channels of a block", d.own * d.vector);
-  d.share = parts(g.pixels, cluster / d.groups);
-  const int64_t rows = parts(d.share, kThreads / d.own);
+  const int64_t across = d.own * pack / 16;
+  if (across > kThreads || g.hidden > kThreads * 16) return unsupported("{} channels of a block", d.own * d.vector);
+  d.share = parts(summed.rows, cluster / d.groups);
+  d.down = kThreads / across;
+  // Of few rows a thread reads as many as it may at once, so that little is left to be joined.
+  if (summed.type != type) d.down = std::min(d.down, parts(d.share, kMostBatch));
+  const int64_t rows = parts(d.share, d.down);
   d.batch = parts(rows, parts(rows, kMostBatch));
   const auto by_sixteen = [](int64_t bytes) { return (bytes + 15) / 16 * 16; };
   const int64_t columns = d.own * d.vector, pitch = (columns + 23) / 32 * 32 + 8;
   d.shared = by_sixteen(g.hidden * columns * size) + by_sixteen(d.results * g.hidden * size) +
-             kThreads / d.own * pitch * 4 + by_sixteen(columns * 4) + by_sixteen(cluster * g.hidden * 4) +
+             d.down * pitch * 4 + by_sixteen(columns * 4) + by_sixteen(cluster * g.hidden * 4) +
              2 * by_sixteen(g.hidden * 4) + by_sixteen(d.results * 4);
   if (d.shared > kShared) return unsupported("{} bytes of weights and sums in a block", d.shared);
   return d;
@@ -123,20 +129,30 @@ void add_bias(const Problem& p, const char* name, int input, KernelSource* sourc
 }  // namespace
 
 Status generate_squeeze_excite(const Problem& p, const BindArgs& args, int cluster, std::vector<Launch>* launches) {
+  if (p.inputs.empty() || args.inputs.empty() || args.inputs[0].rank() < 3)
+    return invalid_argument("a squeeze-and-excitation of no image");
+  const Dims& x = args.inputs[0];
+  return generate_gate(p, args, {p.inputs[0].dtype, volume_of(x, 2, x.size())}, cluster, launches);
+}
+
+Status generate_gate(const Problem& p, const BindArgs& args, const Summed& summed, int cluster,
+                     std::vector<Launch>* launches) {
   WOOTZ_ASSIGN_OR_RETURN(const Gate g, gate_of(p, args));
   WOOTZ_RETURN_IF_ERROR(check_types(p, g));
   if (p.inputs[0].layout != Layout::kChannelsLast) return unsupported("layout {}", layout_name(p.inputs[0].layout));
   const DType type = p.inputs[0].dtype;
-  WOOTZ_ASSIGN_OR_RETURN(const Division d, divide(g, type, cluster));
+  WOOTZ_ASSIGN_OR_RETURN(const Division d, divide(g, type, summed, cluster));
   if (g.images * kMostCluster > kMultiprocessors) return unsupported("{} images", g.images);
   if (args.outputs[0].volume() == 0) return Status();
   KernelSource source("gemm/squeeze_excite.cuh", transient(p, args));
   source.type("X", storage_type(type));
+  source.type("S", storage_type(summed.type));
   for (const auto& [name, value] : {std::pair<const char*, int64_t>{"kThreads", kThreads},
                                     {"kVector", d.vector},
                                     {"kCluster", cluster},
                                     {"kGroups", d.groups},
                                     {"kOwn", d.own},
+                                    {"kDown", d.down},
                                     {"kBatch", d.batch},
                                     {"kHidden", g.hidden},
                                     {"kHiddenVector", d.hidden_vector},
@@ -144,11 +160,13 @@ Status generate_squeeze_excite(const Problem& p, const BindArgs& args, int clust
                                     {"kSharedBytes", d.shared}})
     source.fixed(name, value);
   source.number("packs", d.packs);
-  source.number("length", g.pixels);
+  source.number("length", summed.rows);
+  source.number("pixels", g.pixels);
   source.number("most", d.share);
   source.number("results", g.results);
   source.operand(fmt::format("{}* __restrict__", storage_type(p.outputs[0].dtype)), "y", {true, 0});
-  for (const auto& [name, input] : {std::pair("x", 0), std::pair("w1", 1), std::pair("w2", g.w2)})
+  source.operand("const S* __restrict__", "x", {false, 0});
+  for (const auto& [name, input] : {std::pair("w1", 1), std::pair("w2", g.w2)})
     source.operand("const X* __restrict__", name, {false, input});
   add_bias(p, "first_bias", g.b1, &source);
   add_bias(p, "second_bias", g.b2, &source);
@@ -173,16 +191,7 @@ Status add_part(const Problem& part, Generate generate, const std::vector<Pointe
   for (const TensorDesc& t : part.outputs) out.push_back(t.dims);
   const size_t before = launches->size();
   WOOTZ_RETURN_IF_ERROR(generate(part, {in, out, {}}, launches));
-  for (size_t i = before; i < launches->size(); ++i) {
-    Launch& launch = (*launches)[i];
-    launch.workspace += scratch;
-    for (Pointer& p : launch.pointers) {
-      if (p.index < 0)
-        p.offset += scratch;
-      else
-        p = p.output ? output : inputs[static_cast<size_t>(p.index)];
-    }
-  }
+  place_part({inputs, {output}, scratch}, before, launches);
   return Status();
 }
 

@@ -1,9 +1,10 @@
 // Depthwise convolution and pooling of channels-last images: a thread takes 16 bytes of channels and a strip of
 // neighbouring results along a row, so that what their windows share is read once; or two channels, where what windows
-// cover is in shared memory.
+// cover is in shared memory, with sums of the results where the gate of their image needs its mean.
 #include <algorithm>
 
 #include "backends/cuda/generate/families.h"
+#include "backends/cuda/generate/gated.h"
 #include "backends/cuda/generate/kernel_source.h"
 #include "backends/cuda/generate/window.h"
 
@@ -122,7 +123,7 @@ void add_filters(const Problem& p, KernelSource* source) {
                            bias ? "(float)w_get(p.b[channel])" : "0"));
 }
 
-// What a block of conv/depthwise_patch.cuh computes: so many channels, rows, and strips along a row.
+// What a block of conv/patch.cuh computes: so many channels, rows, and strips along a row.
 struct Patch {
   int64_t group, high, across;
   int64_t threads() const { return (group / 2 * high * across + 31) / 32 * 32; }
@@ -151,28 +152,19 @@ Patch make_patch(const Strip& s) {
   return patch;
 }
 
-}  // namespace
-
-Status generate_depthwise(const Problem& p, const BindArgs& args, int results, std::vector<Launch>* launches) {
-  WOOTZ_ASSIGN_OR_RETURN(const Strip s, depthwise_strip(p, args, results));
-  if (results > 1 && s.out_w < results) return unsupported("rows of {}", s.out_w);
-  if (args.outputs[0].volume() == 0) return Status();
-  KernelSource source = strip_source("conv/depthwise.cuh", p, args, s);
-  add_filters(p, &source);
-  return finish(p, args, s, &source, launches);
-}
-
-Status generate_depthwise_patch(const Problem& p, const BindArgs& args, int results, std::vector<Launch>* launches) {
+// Depthwise convolution by patches; with `sums` those of each block's pixels, too. Returns how many blocks an image has.
+Result<int64_t> add_patches(const Problem& p, const BindArgs& args, int results, bool sums,
+                            std::vector<Launch>* launches) {
   WOOTZ_ASSIGN_OR_RETURN(Strip s, depthwise_strip(p, args, results));
   const int64_t size = dtype_bytes(p.inputs[0].dtype, 1);
   if (size != 2 || transient(p, args))
     return unsupported("patches of elements of {} bytes, or of other extents each time", size);
   if (s.dilation_h != 1 || s.dilation_w != 1 || s.stride_h > 2 || s.stride_w > 2 || s.kernel_h > 7 || s.kernel_w > 7)
     return unsupported("patches for a window of many pixels");
-  if (args.outputs[0].volume() == 0) return Status();
+  if (args.outputs[0].volume() == 0) return int64_t{0};
   const Patch patch = make_patch(s);
   s.vector = 2;
-  KernelSource source = strip_source("conv/depthwise_patch.cuh", p, args, s, patch.threads());
+  KernelSource source = strip_source(sums ? "conv/patch_sums.cuh" : "conv/depthwise_patch.cuh", p, args, s, patch.threads());
   source.fixed("kCluster", 1);
   source.fixed("kGroup", patch.group);
   source.fixed("kHigh", patch.high);
@@ -189,8 +181,34 @@ Status generate_depthwise_patch(const Problem& p, const BindArgs& args, int resu
   launch.grid_x = static_cast<unsigned>(tiles);
   launch.grid_y = blocks_for(s.channels, patch.group);
   launch.grid_z = static_cast<unsigned>(s.images);
-  launch.shared = static_cast<unsigned>(patch.bytes(s));
-  return source.finish(launch, launches);
+  launch.shared = static_cast<unsigned>(patch.bytes(s) + (sums ? patch.high * patch.across * patch.group * 4 : 0));
+  if (sums) {
+    source.number("tiles", tiles);
+    source.operand("float* __restrict__", "sums", kWorkspacePointer);
+  }
+  const int64_t summed = sums ? s.images * tiles * s.channels : 0;
+  WOOTZ_RETURN_IF_ERROR(source.finish(launch, launches, static_cast<size_t>(summed) * sizeof(float)));
+  return tiles;
+}
+
+}  // namespace
+
+Status generate_depthwise(const Problem& p, const BindArgs& args, int results, std::vector<Launch>* launches) {
+  WOOTZ_ASSIGN_OR_RETURN(const Strip s, depthwise_strip(p, args, results));
+  if (results > 1 && s.out_w < results) return unsupported("rows of {}", s.out_w);
+  if (args.outputs[0].volume() == 0) return Status();
+  KernelSource source = strip_source("conv/depthwise.cuh", p, args, s);
+  add_filters(p, &source);
+  return finish(p, args, s, &source, launches);
+}
+
+Status generate_depthwise_patch(const Problem& p, const BindArgs& args, int results, std::vector<Launch>* launches) {
+  return add_patches(p, args, results, false, launches).status();
+}
+
+Result<int64_t> generate_depthwise_sums(const Problem& p, const BindArgs& args, int results,
+                                        std::vector<Launch>* launches) {
+  return add_patches(p, args, results, true, launches);
 }
 
 // From [C,1,h,w] to [h,w,C].

@@ -3,18 +3,20 @@
 // the blocks have of each hidden value then goes to all of them, which is the one time that they wait for each other.
 // Then each makes some of the results. Both matrices are on their way to shared memory before the kernel ahead has
 // ended. Order of sums: by the block's shape alone.
-// The problem: X; kThreads; kVector: channels in 16 bytes; kCluster; kGroups: into which the channels are divided, so
-// that kCluster / kGroups blocks share the rows; kOwn: packs of kVector channels of a group; kHidden; kHiddenVector: so
-// many of them are read at once; kBatch: rows that a thread has under way at once; kResults: of a block; kSharedBytes;
-// Constants {packs: of all channels; length: pixels; most: pixels of a block; results: of all};
+// What is summed may be sums already, so that there are fewer rows than pixels.
+// The problem: X; S: of what is summed; kThreads; kVector: channels in 16 bytes of X; kCluster; kGroups: into which the
+// channels are divided, so that kCluster / kGroups blocks share the rows; kOwn: packs of kVector channels of a group;
+// kDown: rows that are read at once; kHidden; kHiddenVector: so many of them are read at once; kBatch: rows that a
+// thread has under way at once; kResults: of a block; kSharedBytes;
+// Constants {packs: of all channels; length: rows; most: rows of a block; pixels: of the image; results: of all};
 //   float first_bias(p, h), second_bias(p, m)   0 where there is none
 //   X hidden(s)                                 the expression on a hidden value
 //   <stored> result(s)                          and on a result
 #pragma once
 #include "backends/cuda/kernels/gemm/mma.cuh"
 
-constexpr int kDown = kThreads / kOwn;  // rows that are read at once
 constexpr int kColumns = kOwn * kVector;
+constexpr int kRead = 16 / (int)sizeof(S), kAcross = kColumns / kRead;
 constexpr int kJoin = 4;  // threads that add up a column
 // Of a row of sums: four rows by eight columns, which a warp reads at once, are in different banks.
 constexpr int kPitch = (kColumns + 23) / 32 * 32 + 8;
@@ -74,32 +76,35 @@ W_FN void load_weights(const Operands& p, const Constants& c, int rank, const Pl
   }
 }
 
-// The block's channels, each summed over its rows.
-W_FN void sum_rows(const X* x, const Constants& c, int rank, float* sums) {
-  const int across = threadIdx.x % kOwn, down = threadIdx.x / kOwn;
+// The block's channels, each summed over its rows by kDown threads.
+W_FN void sum_rows(const S* x, const Constants& c, int rank, const Place& at) {
+  const int across = threadIdx.x % kAcross, down = threadIdx.x / kAcross;
   if (down >= kDown) return;
-  const int pack = rank % kGroups * kOwn + across, begin = rank / kGroups * c.most;
-  const int end = pack >= c.packs ? 0 : begin + c.most < c.length ? begin + c.most : c.length;
-  const X* const from = x + (s64)pack * kVector;
-  float a[kVector];
+  const int channels = c.packs * kVector, channel = rank % kGroups * kColumns + across * kRead;
+  const int begin = rank / kGroups * c.most;
+  const int end = channel >= channels ? 0 : begin + c.most < c.length ? begin + c.most : c.length;
+  const S* const from = x + channel;
+  float a[kRead];
 #pragma unroll
-  for (int k = 0; k < kVector; ++k) a[k] = 0;
+  for (int k = 0; k < kRead; ++k) a[k] = 0;
 #pragma unroll 1
   for (int first = begin + down; first < end; first += kDown * kBatch) {
-    Pack<X, kVector> v[kBatch];
+    Pack<S, kRead> v[kBatch];
 #pragma unroll
     for (int j = 0; j < kBatch; ++j) {
       const int r = first + j * kDown;
-      v[j] = r < end ? *(const Pack<X, kVector>*)(from + (s64)r * c.packs * kVector) : Pack<X, kVector>{};
+      v[j] = r < end ? *(const Pack<S, kRead>*)(from + (s64)r * channels) : Pack<S, kRead>{};
     }
 #pragma unroll
     for (int j = 0; j < kBatch; ++j)
 #pragma unroll
-      for (int k = 0; k < kVector; ++k) a[k] += w_get(v[j].v[k]);
+      for (int k = 0; k < kRead; ++k) a[k] += w_get(v[j].v[k]);
   }
+  float* const to = kDown == 1 ? at.mean + across * kRead : at.sums + down * kPitch + across * kRead;
+  const float scale = kDown == 1 ? 1 / (float)c.pixels : 1;
 #pragma unroll
-  for (int k = 0; k < kVector; k += 4)
-    *(Pack<float, 4>*)(sums + down * kPitch + across * kVector + k) = {a[k], a[k + 1], a[k + 2], a[k + 3]};
+  for (int k = 0; k < kRead; k += 4)
+    *(Pack<float, 4>*)(to + k) = {a[k] * scale, a[k + 1] * scale, a[k + 2] * scale, a[k + 3] * scale};
 }
 
 template <int kOf>
@@ -109,7 +114,7 @@ W_FN float over_neighbours(float s) {
   return s;
 }
 
-// Each channel's part of the mean.
+// Each channel's part of the mean, where several threads have sums of it.
 W_FN void join_rows(const Constants& c, const float* sums, float* mean) {
   const int part = threadIdx.x % kJoin;
 #pragma unroll 1
@@ -120,7 +125,7 @@ W_FN void join_rows(const Constants& c, const float* sums, float* mean) {
 #pragma unroll 8
       for (int r = part; r < kDown; r += kJoin) s += sums[r * kPitch + column];
     s = over_neighbours<kJoin>(s);
-    if (column < kColumns && part == 0) mean[column] = s / (float)c.length;
+    if (column < kColumns && part == 0) mean[column] = s / (float)c.pixels;
   }
 }
 
@@ -195,9 +200,11 @@ W_FN void kernel(const Operands& p, const Constants& c) {
   w_cluster_arrive();
   load_weights(p, c, rank, at);
   w_begin();
-  sum_rows(p.x + (s64)image * c.length * c.packs * kVector, c, rank, at.sums);
-  __syncthreads();
-  join_rows(c, at.sums, at.mean);
+  sum_rows(p.x + (s64)image * c.length * c.packs * kVector, c, rank, at);
+  if constexpr (kDown > 1) {
+    __syncthreads();
+    join_rows(c, at.sums, at.mean);
+  }
   w_wait<0>();
   __syncthreads();
   w_cluster_wait();  // until all blocks are there
