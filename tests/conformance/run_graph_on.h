@@ -14,10 +14,10 @@ namespace wootz::conformance {
 struct RunOptions {
   std::string backend = "cpu";
   bool passes = true;
-  std::set<std::string> without;  // of these
   std::string isa_cap;
   int threads = 2;
   std::function<uint8_t(StepIndex step)> stream;  // of each step, where the device has several; empty: one
+  std::set<std::string> without;               // of the passes
 };
 
 struct RunResult {

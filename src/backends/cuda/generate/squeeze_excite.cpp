@@ -174,6 +174,7 @@ Status generate_gate(const Problem& p, const BindArgs& args, const Summed& summe
   WOOTZ_RETURN_IF_ERROR(add_expression("result", p.epilogue, p.outputs[0].dtype, &source));
   LaunchSize size;
   size.block = kThreads;
+  size.at_once = 1;  // reads under way are worth more than blocks that share a multiprocessor
   size.shared = static_cast<unsigned>(d.shared);
   size.grid_z = static_cast<unsigned>(g.images * cluster);
   size.cluster = static_cast<unsigned>(cluster);
