@@ -152,6 +152,14 @@ Patch make_patch(const Strip& s) {
   return patch;
 }
 
+// Blocks that a multiprocessor gets, for which registers are to suffice: left to itself, the compiler leaves room for
+// as many as can be resident, and a thread waits for each read of shared memory.
+int64_t blocks_each(const LaunchSize& size) {
+  constexpr int64_t kMultiprocessors = 132, kThreads = 2048;
+  const int64_t blocks = int64_t{1} * size.grid_x * size.grid_y * size.grid_z;
+  return std::clamp<int64_t>((blocks + kMultiprocessors - 1) / kMultiprocessors, 2, kThreads / size.block);
+}
+
 // Depthwise convolution by patches; with `sums` those of each block's pixels, too. Returns how many blocks an image has.
 Result<int64_t> add_patches(const Problem& p, const BindArgs& args, int results, bool sums,
                             std::vector<Launch>* launches) {
@@ -182,6 +190,7 @@ Result<int64_t> add_patches(const Problem& p, const BindArgs& args, int results,
   launch.grid_y = blocks_for(s.channels, patch.group);
   launch.grid_z = static_cast<unsigned>(s.images);
   launch.shared = static_cast<unsigned>(patch.bytes(s) + (sums ? patch.high * patch.across * patch.group * 4 : 0));
+  launch.at_once = static_cast<unsigned>(blocks_each(launch));
   if (sums) {
     source.number("tiles", tiles);
     source.operand("float* __restrict__", "sums", kWorkspacePointer);
