@@ -53,14 +53,12 @@ std::vector<double> exact(const Shape& s, const Operands& o) {
     }
     for (int64_t h = 0; h < s.hidden; ++h) {
       double sum = o.a.get_f64(h);
-      for (int64_t c = 0; c < s.channels; ++c)
-        sum += mean[static_cast<size_t>(c)] * o.w.get_f64(h * s.channels + c);
+      for (int64_t c = 0; c < s.channels; ++c) sum += mean[static_cast<size_t>(c)] * o.w.get_f64(h * s.channels + c);
       hidden.push_back(silu(sum));
     }
     for (int64_t c = 0; c < s.channels; ++c) {
       double sum = o.b.get_f64(c);
-      for (int64_t h = 0; h < s.hidden; ++h)
-        sum += hidden[static_cast<size_t>(h)] * o.v.get_f64(c * s.hidden + h);
+      for (int64_t h = 0; h < s.hidden; ++h) sum += hidden[static_cast<size_t>(h)] * o.v.get_f64(c * s.hidden + h);
       for (int64_t i = 0; i < pixels; ++i)
         y.push_back(image[static_cast<size_t>(c * pixels + i)] / (1 + std::exp(-sum)));
     }

@@ -17,7 +17,7 @@ struct RunOptions {
   std::string isa_cap;
   int threads = 2;
   std::function<uint8_t(StepIndex step)> stream;  // of each step, where the device has several; empty: one
-  std::set<std::string> without;               // of the passes
+  std::set<std::string> without;                  // of the passes
 };
 
 struct RunResult {

@@ -51,8 +51,7 @@ void add_gated(CaseList& list, const char* name, DType type, const Dims& image, 
   if (!infer_node(*conv).ok()) return;  // as above
   std::vector<Value*> in;
   for (const Value* from : {conv->output(), v[2], v[3]}) in.push_back(inner->add_input("", type, from->shape()));
-  Node* const mean =
-      inner->add_node(op("Pool"), "", {in[0]}, {{"kind", std::string("avg")}, {"global", int64_t{1}}});
+  Node* const mean = inner->add_node(op("Pool"), "", {in[0]}, {{"kind", std::string("avg")}, {"global", int64_t{1}}});
   Node* const first = inner->add_node(op("Conv"), "", {mean->output(), in[1]}, {});
   Node* const second = inner->add_node(op("Conv"), "", {first->output(), in[2]}, {});
   for (Node* node : {mean, first, second})

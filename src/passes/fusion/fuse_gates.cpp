@@ -35,8 +35,8 @@ bool is_depthwise(const Node& node) {
   return w.rank() == 4 && w[1] == 1 && w[0] == node.attr_int("groups", 1);
 }
 
-// Whether others read the image, too, and only behind the gate, where the node is to stand.
-bool is_kept_behind(const Graph& graph, const Value* image, const Node& gate, const Places& places) {
+// Whether other nodes read the image too, and only after the gate, where the node is to stand.
+bool is_kept_after(const Graph& graph, const Value* image, const Node& gate, const Places& places) {
   const auto at = places.find(&gate);
   if (graph.is_output(image) || image->uses().size() < 2 || at == places.end()) return false;
   return std::all_of(image->uses().begin(), image->uses().end(), [&](const Use& use) {
@@ -54,7 +54,7 @@ Result<bool> fuse_gates(Graph& graph) {
     next = node->next();
     if (!is_gate(*node)) continue;
     Node* const conv = node->input(0)->producer();
-    if (conv == nullptr || !is_depthwise(*conv) || !is_kept_behind(graph, conv->output(), *node, places)) continue;
+    if (conv == nullptr || !is_depthwise(*conv) || !is_kept_after(graph, conv->output(), *node, places)) continue;
     Node* const both[] = {conv, node};
     WOOTZ_ASSIGN_OR_RETURN(const bool fused, chain_nodes(graph, both, true));
     changed = changed || fused;

@@ -183,8 +183,7 @@ double multiplications(const Problem& problem) {
 std::optional<CheckCase> small_case(const Problem& problem, StepIndex step, const std::vector<HostTensor>& full,
                                     const ReferenceFunction& reference, double work, uint64_t seed) {
   const CaseMaker maker(problem, step, full, reference, seed);
-  if (!problem.outputs.empty() && multiplications(problem) <= work)
-    return full_case(problem, step, full, reference);
+  if (!problem.outputs.empty() && multiplications(problem) <= work) return full_case(problem, step, full, reference);
   for (const Shorten way : kWays)
     if (std::optional<CheckCase> made = maker.try_way(way, work)) return made;
   return std::nullopt;

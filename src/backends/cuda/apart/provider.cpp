@@ -31,9 +31,15 @@ struct Pair {
 };
 constexpr size_t kAll = SIZE_MAX;
 constexpr Pair kPairs[] = {
-    {Family::kNorm, Family::kGemm, Layout::kLinear, {{{generated_provider, 1}, {nullptr, 0}}},
+    {Family::kNorm,
+     Family::kGemm,
+     Layout::kLinear,
+     {{{generated_provider, 1}, {nullptr, 0}}},
      {{{cublaslt_provider, kAll}, {generated_provider, 2}}}},
-    {Family::kConv, Family::kSqueezeExcite, Layout::kChannelsLast, {{{generated_provider, 4}, {cudnn_provider, 1}}},
+    {Family::kConv,
+     Family::kSqueezeExcite,
+     Layout::kChannelsLast,
+     {{{generated_provider, 4}, {cudnn_provider, 1}}},
      {{{generated_provider, 1}, {nullptr, 0}}}},
 };
 
@@ -150,8 +156,7 @@ class ApartKernel final : public Kernel, public PreparedKernel {
     call->operands = operands();
     call->all = args.inputs.size();
     call->kept = outputs_ == 2;
-    if (!call->kept)
-      call->middle = aligned(layout_bytes(parts_.pair->layout, parts_.first.outputs[0].dtype, middle));
+    if (!call->kept) call->middle = aligned(layout_bytes(parts_.pair->layout, parts_.first.outputs[0].dtype, middle));
     WOOTZ_ASSIGN_OR_RETURN(call->first, first->bind(first_args(args).with(middle)));
     WOOTZ_ASSIGN_OR_RETURN(call->second, second->bind(second_args(args, middle).with(args.outputs[0])));
     return std::unique_ptr<Call>(std::move(call));
@@ -249,9 +254,8 @@ class ApartProvider final : public Provider, public ConcurrentProvider {
         continue;
       std::vector<Candidate> own;
       source.provider().tactics(part, limits, &own, refusals);
-      std::erase_if(own, [&](const Candidate& c) {
-        return c.input_layouts[0] != layout || c.output_layouts[0] != layout;
-      });
+      std::erase_if(own,
+                    [&](const Candidate& c) { return c.input_layouts[0] != layout || c.output_layouts[0] != layout; });
       std::stable_sort(own.begin(), own.end(), is_faster);
       if (own.size() > source.most) own.resize(source.most);
       all.insert(all.end(), own.begin(), own.end());

@@ -141,7 +141,8 @@ template <int kCluster>
 double estimate_squeeze_excite(const Problem& problem) {
   return estimate_squeeze_excite(problem, kCluster);
 }
-// A depthwise convolution by patches and the gate of its image (family chain), the second by sums that the first writes.
+// A depthwise convolution by patches and the gate of its image (family chain), the second by sums that the first
+// writes.
 Status generate_gated(const Problem& problem, const BindArgs& args, int results, int cluster,
                       std::vector<Launch>* launches);
 template <int kResults, int kCluster>

@@ -34,15 +34,14 @@ double bytes_of(const Problem& p, bool constants) {
 
 }  // namespace
 
-Status generate_gated(const Problem& p, const BindArgs& args, int results, int cluster,
-                      std::vector<Launch>* launches) {
+Status generate_gated(const Problem& p, const BindArgs& args, int results, int cluster, std::vector<Launch>* launches) {
   WOOTZ_ASSIGN_OR_RETURN(const ChainParts parts, parts_of(p));
   const size_t before = launches->size(), cut = parts.first.inputs.size();
   if (args.inputs.size() != p.inputs.size() || args.outputs.size() != 2)
     return invalid_argument("{} operands and {} results", args.inputs.size(), args.outputs.size());
-  WOOTZ_ASSIGN_OR_RETURN(const int64_t blocks,
-                         generate_depthwise_sums(parts.first, {args.inputs.first(cut), args.outputs.subspan(1), {}},
-                                                 results, launches));
+  WOOTZ_ASSIGN_OR_RETURN(
+      const int64_t blocks,
+      generate_depthwise_sums(parts.first, {args.inputs.first(cut), args.outputs.subspan(1), {}}, results, launches));
   const size_t scratch = launches->size() == before ? 0 : launches->back().workspace;
   PartPlaces first, second;
   for (size_t i = 0; i < cut; ++i) first.inputs.push_back({false, static_cast<int>(i)});
@@ -55,8 +54,8 @@ Status generate_gated(const Problem& p, const BindArgs& args, int results, int c
   second.outputs = {{true, 0}};
   second.scratch = scratch;
   const size_t middle = launches->size();
-  WOOTZ_RETURN_IF_ERROR(generate_gate(parts.second, {inputs, args.outputs.first(1), {}}, {DType::kF32, blocks},
-                                      cluster, launches));
+  WOOTZ_RETURN_IF_ERROR(
+      generate_gate(parts.second, {inputs, args.outputs.first(1), {}}, {DType::kF32, blocks}, cluster, launches));
   place_part(second, middle, launches);
   return Status();
 }

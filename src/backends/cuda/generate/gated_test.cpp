@@ -25,8 +25,8 @@ void add(std::vector<TensorDesc>* to, const Dims& dims, bool constant, Layout la
 Problem gated_of(int64_t images, int64_t channels, int64_t hidden, int64_t extent,
                  Layout layout = Layout::kChannelsLast) {
   Problem conv, gate;
-  conv.params = ConvParams{
-      .strides = {1, 1}, .dilations = {1, 1}, .pads = {1, 1, 1, 1}, .groups = channels, .has_bias = true};
+  conv.params =
+      ConvParams{.strides = {1, 1}, .dilations = {1, 1}, .pads = {1, 1, 1, 1}, .groups = channels, .has_bias = true};
   add(&conv.inputs, {images, channels, extent, extent}, false, layout);
   add(&conv.inputs, {channels, 1, 3, 3}, true);
   add(&conv.inputs, {channels}, true);

@@ -160,7 +160,8 @@ int64_t blocks_each(const LaunchSize& size) {
   return std::clamp<int64_t>((blocks + kMultiprocessors - 1) / kMultiprocessors, 2, kThreads / size.block);
 }
 
-// Depthwise convolution by patches; with `sums` those of each block's pixels, too. Returns how many blocks an image has.
+// Depthwise convolution by patches; with `sums` those of each block's pixels, too. Returns how many blocks an image
+// has.
 Result<int64_t> add_patches(const Problem& p, const BindArgs& args, int results, bool sums,
                             std::vector<Launch>* launches) {
   WOOTZ_ASSIGN_OR_RETURN(Strip s, depthwise_strip(p, args, results));
@@ -172,7 +173,8 @@ Result<int64_t> add_patches(const Problem& p, const BindArgs& args, int results,
   if (args.outputs[0].volume() == 0) return int64_t{0};
   const Patch patch = make_patch(s);
   s.vector = 2;
-  KernelSource source = strip_source(sums ? "conv/patch_sums.cuh" : "conv/depthwise_patch.cuh", p, args, s, patch.threads());
+  KernelSource source =
+      strip_source(sums ? "conv/patch_sums.cuh" : "conv/depthwise_patch.cuh", p, args, s, patch.threads());
   source.fixed("kCluster", 1);
   source.fixed("kGroup", patch.group);
   source.fixed("kHigh", patch.high);
