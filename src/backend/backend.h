@@ -17,12 +17,12 @@ struct Capabilities {
   // Some provider computes what follows on a gather or a concatenation with it: family `embedding`, and expressions of
   // family `move`.
   bool fused_moves = false;
-  bool norm_products = false;    // some provider computes a normalization and the product that reads it as one step
-  bool siblings = false;         // some provider computes family `siblings`
-  bool quantized_stems = false;  // some provider computes an image's bytes and their convolution as one step
-  bool unsigned_bytes = false;   // it multiplies u8 with any zero point by i8 no slower than i8 by i8
-  bool by_default = false;       // taken by builds without a device setting, where it is ready()
-  bool one_isa = false;          // a plan runs only on devices of the ISA that it was built for
+  bool norm_products = false;  // some provider computes a normalization and the product that reads it as one step
+  bool siblings = false;       // some provider computes family `siblings`
+  bool stems = false;  // some provider computes an image's bytes or 16-bit floats and their convolution as one step
+  bool unsigned_bytes = false;  // it multiplies u8 with any zero point by i8 no slower than i8 by i8
+  bool by_default = false;      // taken by builds without a device setting, where it is ready()
+  bool one_isa = false;         // a plan runs only on devices of the ISA that it was built for
 };
 
 // The device that is current in the calling thread, as the backend's own library has it; the first where none is.

@@ -78,7 +78,7 @@ void leave_out_passes_for(const Capabilities& can, PipelineOptions* pipeline) {
   constexpr std::pair<const char*, bool Capabilities::*> kNeeds[] = {
       {"fuse_chains", &Capabilities::chains},         {"fuse_squeeze_excite", &Capabilities::squeeze_excite},
       {"fuse_concat", &Capabilities::fused_moves},    {"fuse_concat_reads", &Capabilities::fused_moves},
-      {"fuse_embedding", &Capabilities::fused_moves}, {"fuse_quantized_stem", &Capabilities::quantized_stems},
+      {"fuse_embedding", &Capabilities::fused_moves}, {"fuse_stem", &Capabilities::stems},
       {"fuse_norms", &Capabilities::norm_products},   {"join_siblings", &Capabilities::siblings},
       {"fuse_gates", &Capabilities::gate_sums}};
   for (const auto& [pass, needed] : kNeeds)

@@ -275,7 +275,7 @@ class CudaBackend final : public Backend {
                          .fused_moves = true,
                          .norm_products = true,
                          .siblings = true,
-                         .quantized_stems = true,
+                         .stems = true,
                          .by_default = true,
                          .one_isa = true}) {}
 

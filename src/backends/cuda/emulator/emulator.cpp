@@ -98,6 +98,7 @@ static inline unsigned w_f2bits(float f) { unsigned b; __builtin_memcpy(&b, &f, 
 static inline unsigned long long w_d2bits(double d) { unsigned long long b; __builtin_memcpy(&b, &d, 8); return b; }
 static inline float w_times(float a, float b) { return a * b; }
 static inline float w_least(float a, float b) { return a != a || a < b ? a : b; }
+static inline int w_here(int v) { return v; }
 static inline float w_fraction(float a, float b, float c) {
   const float d = fmaf(a, b, c);
   return d > 0 ? d < 1 ? d : 1.0f : 0.0f;
@@ -149,6 +150,15 @@ template <class P, class RowOf> static inline void w_turned_matrices(P* to, cons
   for (int j = 0; j < 4; ++j)
     for (int k = 0; k < 2; ++k)
       __builtin_memcpy((char*)&to->v[j] + k * 2, from + row(j * 8 + lane % 4 * 2 + k) + lane / 4 * 2, 2);
+}
+template <class X> static inline unsigned w_largest(unsigned a, unsigned b) {
+  unsigned d = 0;
+  for (int k = 0; k < 32; k += 16) {
+    X x, y; x.x = (unsigned short)(a >> k); y.x = (unsigned short)(b >> k);
+    const float v = w_get(x), w = w_get(y);
+    d |= (unsigned)(v != v || v > w ? x : y).x << k;
+  }
+  return d;
 }
 template <class X> static inline unsigned w_halves(float first, float second) {
   return (unsigned)Put<X>::to(first).x | (unsigned)Put<X>::to(second).x << 16;

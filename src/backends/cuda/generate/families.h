@@ -28,6 +28,7 @@ using PackConstant = Result<std::optional<PackedForm>> (*)(const Problem& proble
 Result<std::optional<PackedForm>> pack_depthwise(const Problem&, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_int8(const Problem&, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_stem(const Problem&, int input, const HostTensor& source);
+Result<std::optional<PackedForm>> pack_pooled_stem(const Problem&, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_byte_stem(const Problem&, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_half(const Problem&, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_direct(const Problem&, int input, const HostTensor& source);
@@ -94,10 +95,30 @@ template <size_t kTile>
 double estimate_half(const Problem& problem) {
   return estimate_half(problem, kTile);
 }
-// Convolutions of few channels.
-Status generate_stem(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
-double estimate_stem(const Problem& problem);
-// The same of 8 bits: of such data, or of what becomes them (a chain).
+// Convolutions of few channels in 16 bits, of such data or of what becomes them (a chain), by tiles of so many rows for
+// each warp.
+Status generate_stem(const Problem& problem, const BindArgs& args, int64_t parts, std::vector<Launch>* launches);
+template <int64_t kParts>
+Status generate_stem(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches) {
+  return generate_stem(problem, args, kParts, launches);
+}
+double estimate_stem(const Problem& problem, int64_t parts);
+template <int64_t kParts>
+double estimate_stem(const Problem& problem) {
+  return estimate_stem(problem, kParts);
+}
+// The same with the largest of windows of its results, which alone are stored.
+Status generate_pooled_stem(const Problem& problem, const BindArgs& args, int64_t parts, std::vector<Launch>* launches);
+template <int64_t kParts>
+Status generate_pooled_stem(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches) {
+  return generate_pooled_stem(problem, args, kParts, launches);
+}
+double estimate_pooled_stem(const Problem& problem, int64_t parts);
+template <int64_t kParts>
+double estimate_pooled_stem(const Problem& problem) {
+  return estimate_pooled_stem(problem, kParts);
+}
+// Convolutions of few channels of 8 bits.
 Status generate_byte_stem(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 double estimate_byte_stem(const Problem& problem);
 // Products of floats and weights of 4 or 8 bits.

@@ -22,23 +22,39 @@ struct Stem {
   int64_t weight_bytes() const { return bytes() * column_tiles(); }  // of all
 };
 
+// Family conv, or family chain of an expression on an image and the convolution that reads it. Its operands are the
+// problem's, but that the first is what `made` makes of the problem's first.
+struct StemProblem {
+  Problem convolution;
+  DType read = DType::kInvalid;  // of the problem's first
+  PointwiseExpr made;            // none: it is read as it is
+};
+Result<StemProblem> stem_problem(const Problem& problem);
+// <type> `name`(X x): what the convolution reads of an element of the image; of 16-bit floats their bits.
+Status write_read(const StemProblem& stem, std::string_view type, std::string_view name, KernelSource* source);
+
 // Errors: other windows, channels or columns than are taken.
 Result<Stem> stem_of(const Problem& convolution, const Dims& weights);
 // Extents and layouts of the operands.
 Status check_stem(const Problem& convolution, const BindArgs& args, const Stem& stem);
 
-// Tiles of `high` rows.
-int64_t stem_tiles(const Dims& y, int64_t high);
+// As conv/stem_tiles.cuh has them.
+std::vector<std::byte> stem_by_columns(const Stem& stem, const HostTensor& weights);
 
-// As the lanes of a warp read them: conv/stem_tiles.cuh.
-std::vector<std::byte> stem_by_lanes(const Stem& stem, const HostTensor& weights);
-
-// What conv/stem_tiles.cuh asks for, by tiles of `parts` rows of each warp; the operands y, x and w, and `blocks` of
-// the launch for each kind of columns.
+// How conv/stem_tiles.cuh computes it: by tiles of `parts` rows for each warp. A tile begins `step_high` rows and
+// `step_wide` columns after its neighbour, the first before the image; `blocks`: of the launch, for each kind of
+// columns.
 struct StemWriting {
   int64_t parts = 1, unit = 1, blocks = 1;
+  int64_t step_high = 1, step_wide = 1, before_h = 0, before_w = 0;
+  int64_t images = 1, tiles_h = 1, tiles_w = 1;
+  int64_t tiles() const { return images * tiles_h * tiles_w; }
 };
-void write_stem(const Problem& problem, const BindArgs& args, const Stem& stem, const StemWriting& how,
+// Tiles side by side; of one unit and one block.
+StemWriting stem_writing(const Dims& y, int64_t parts);
+
+// What conv/stem_tiles.cuh asks for, and the operands y, x and w. `args`: of the convolution.
+void write_stem(const Problem& convolution, const BindArgs& args, const Stem& stem, const StemWriting& how,
                 KernelSource* source);
 LaunchSize stem_launch(const Stem& stem, const StemWriting& how, int64_t patch_bytes);
 

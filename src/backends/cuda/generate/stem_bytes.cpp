@@ -2,10 +2,8 @@
 // them: conv/stem_bytes.cuh.
 #include <algorithm>
 
-#include "backend/chain.h"
 #include "backend/operand_dims.h"
 #include "backend/quantized.h"
-#include "backends/cuda/generate/expression.h"
 #include "backends/cuda/generate/families.h"
 #include "backends/cuda/generate/stem.h"
 #include "backends/cuda/generate/tile.h"
@@ -16,35 +14,16 @@ namespace {
 
 constexpr int64_t kMultiprocessors = 132;
 
-// Its operands are the problem's, but that the first is what `bytes` makes of the problem's first.
-struct ByteConvolution {
-  Problem problem;
-  DType read = DType::kInvalid;  // of the problem's first
-  PointwiseExpr bytes;           // none: they are bytes
-};
-
-Result<ByteConvolution> convolution_of(const Problem& p) {
-  ByteConvolution c;
-  if (p.is(Family::kChain)) {
-    WOOTZ_ASSIGN_OR_RETURN(ChainParts parts, chain_parts(p));
-    if (!parts.first.is(Family::kPointwise) || !parts.second.is(Family::kConv) || parts.first.inputs.size() != 1 ||
-        p.outputs.size() != 1)
-      return unsupported("another chain than an expression on an image and a convolution");
-    c.bytes = std::move(parts.first.epilogue);
-    c.problem = std::move(parts.second);
-    c.problem.inputs[0].layout = p.inputs[0].layout;
-  } else {
-    c.problem = p;
-  }
-  const std::vector<TensorDesc>& inputs = c.problem.inputs;
+Result<StemProblem> bytes_of(const Problem& p) {
+  WOOTZ_ASSIGN_OR_RETURN(StemProblem s, stem_problem(p));
+  const std::vector<TensorDesc>& inputs = s.convolution.inputs;
   if (inputs.size() < 2 || !is_int8(inputs[0].dtype) || inputs[1].dtype != DType::kI8)
     return unsupported("other than bytes by bytes");
-  c.read = p.inputs[0].dtype;
-  return c;
+  return s;
 }
 
-Result<Stem> stem_of_bytes(const ByteConvolution& c, const Dims& w) {
-  WOOTZ_ASSIGN_OR_RETURN(Stem s, stem_of(c.problem, w));
+Result<Stem> stem_of_bytes(const StemProblem& c, const Dims& w) {
+  WOOTZ_ASSIGN_OR_RETURN(Stem s, stem_of(c.convolution, w));
   s.place = 4;
   return s;
 }
@@ -52,8 +31,8 @@ Result<Stem> stem_of_bytes(const ByteConvolution& c, const Dims& w) {
 // With a scale and a correction for each column behind them.
 int64_t packed_bytes(const Stem& s) { return s.weight_bytes() + s.columns * 8; }
 
-Result<Stem> stem_at(const ByteConvolution& c, const BindArgs& args) {
-  const Problem& p = c.problem;
+Result<Stem> stem_at(const StemProblem& c, const BindArgs& args) {
+  const Problem& p = c.convolution;
   WOOTZ_ASSIGN_OR_RETURN(const Stem s, stem_of_bytes(c, args.inputs[1]));
   WOOTZ_RETURN_IF_ERROR(check_stem(p, args, s));
   WOOTZ_RETURN_IF_ERROR(check_epilogue(p, DType::kF32));
@@ -75,7 +54,7 @@ Result<std::vector<std::byte>> with_tables(const Problem& p, const Stem& s, cons
     own.push_back(static_cast<float>(scales.of(n)));
     corrections.push_back(static_cast<int32_t>(columns.sums[static_cast<size_t>(n)] * scales.x_zero));
   }
-  std::vector<std::byte> packed = stem_by_lanes(s, weights);
+  std::vector<std::byte> packed = stem_by_columns(s, weights);
   const auto add = [&](const void* data, size_t bytes) {
     const auto* const at = static_cast<const std::byte*>(data);
     packed.insert(packed.end(), at, at + bytes);
@@ -85,27 +64,17 @@ Result<std::vector<std::byte>> with_tables(const Problem& p, const Stem& s, cons
   return packed;
 }
 
-// u32 byte_of(x)
-Status write_byte(const ByteConvolution& c, KernelSource* source) {
-  const char* const type = storage_type(c.problem.inputs[0].dtype);
-  source->type("Byte", type);
-  WOOTZ_ASSIGN_OR_RETURN(const ExpressionText text, expression_text(c.bytes, {"w_get(x)"}));
-  source->code(
-      fmt::format("W_FN u32 byte_of(X x) {{\n{}  return (u8)({})({});\n}}\n", text.lines, type, text.results[0]));
-  return Status();
-}
-
 // Of a multiprocessor, by what a thread keeps in registers.
 unsigned resident_blocks(const StemWriting& how) { return how.parts == 2 ? 3 : 4; }
 
 // Two rows for each warp, where there are enough of them: weights are then read half as often.
 StemWriting writing_of(const Stem& s, const Dims& x, const Dims& y) {
   constexpr int64_t kEnough = 4;  // tiles for each multiprocessor
-  StemWriting how;
-  how.parts = stem_tiles(y, 2 * Stem::kWarps) * s.column_tiles() >= kEnough * kMultiprocessors ? 2 : 1;
+  StemWriting how = stem_writing(y, 2);
+  if (how.tiles() * s.column_tiles() < kEnough * kMultiprocessors) how = stem_writing(y, 1);
   how.unit = x[3] % 4 == 0 ? 4 : 1;
   const int64_t resident = kMultiprocessors * resident_blocks(how);
-  how.blocks = std::min(stem_tiles(y, how.parts * Stem::kWarps), std::max<int64_t>(1, resident / s.column_tiles()));
+  how.blocks = std::min(how.tiles(), std::max<int64_t>(1, resident / s.column_tiles()));
   return how;
 }
 
@@ -113,26 +82,27 @@ StemWriting writing_of(const Stem& s, const Dims& x, const Dims& y) {
 
 Result<std::optional<PackedForm>> pack_byte_stem(const Problem& p, int input, const HostTensor& source) {
   if (input != 1) return std::optional<PackedForm>{};
-  WOOTZ_ASSIGN_OR_RETURN(ByteConvolution c, convolution_of(p));
+  WOOTZ_ASSIGN_OR_RETURN(StemProblem c, bytes_of(p));
   WOOTZ_ASSIGN_OR_RETURN(const Stem s, stem_of_bytes(c, source.dims()));
   return std::optional(packed_by(static_cast<size_t>(packed_bytes(s)),
-                                 [c = std::move(c.problem), s, source] { return with_tables(c, s, source); }));
+                                 [c = std::move(c.convolution), s, source] { return with_tables(c, s, source); }));
 }
 
 Status generate_byte_stem(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
-  WOOTZ_ASSIGN_OR_RETURN(const ByteConvolution c, convolution_of(p));
+  WOOTZ_ASSIGN_OR_RETURN(const StemProblem c, bytes_of(p));
   WOOTZ_ASSIGN_OR_RETURN(const Stem s, stem_at(c, args));
-  WOOTZ_ASSIGN_OR_RETURN(const GemmScales scales, int8_scales(c.problem, s.columns));
+  WOOTZ_ASSIGN_OR_RETURN(const GemmScales scales, int8_scales(c.convolution, s.columns));
   const Dims &x = args.inputs[0], &y = args.outputs[0];
   if (y.volume() == 0) return Status();
   const StemWriting how = writing_of(s, x, y);
   const int64_t shift = how.unit == 4 ? (4 - s.left % 4) % 4 : 0;
-  const bool sign = c.problem.inputs[0].dtype == DType::kI8, corrected = scales.x_zero != 0;
+  const bool sign = c.convolution.inputs[0].dtype == DType::kI8, corrected = scales.x_zero != 0;
   KernelSource source("conv/stem_bytes.cuh", true);
   source.type("X", storage_type(c.read));
   source.type("W", "s8");
   source.type("Part", "int");
-  WOOTZ_RETURN_IF_ERROR(write_byte(c, &source));
+  source.type("Byte", storage_type(c.convolution.inputs[0].dtype));
+  WOOTZ_RETURN_IF_ERROR(write_read(c, "u8", "byte_of", &source));
   source.fixed("kShift", shift);
   source.fixed("kOutside", scales.x_zero & 255);
   source.fixed("kScaled", 1);
@@ -140,7 +110,7 @@ Status generate_byte_stem(const Problem& p, const BindArgs& args, std::vector<La
   source.fixed("kShort", !corrected && s.channels * s.taps_h * s.taps_w * (sign ? 128 : 255) * 128 < (1 << 22));
   source.fixed_real("kScale", 1);
   write_stem(p, args, s, how, &source);
-  WOOTZ_RETURN_IF_ERROR(write_by_eight(c.problem, args, s.columns, true, &source));
+  WOOTZ_RETURN_IF_ERROR(write_by_eight(c.convolution, args, s.columns, true, &source));
   const int64_t high = (Stem::kWarps * how.parts - 1) * s.stride_h + s.taps_h;
   const int64_t wide = (shift + (Stem::kWide - 1) * s.stride_w + s.slots() + 3) / 4 * 4;
   LaunchSize size = stem_launch(s, how, high * wide * 4);
@@ -152,12 +122,12 @@ Status generate_byte_stem(const Problem& p, const BindArgs& args, std::vector<La
 double estimate_byte_stem(const Problem& p) {
   constexpr double kStartUs = 2.6, kTileUs = 2e-3, kProductsUs = 6e-5;
   const std::vector<Dims> in = operand_dims(p.inputs), out = operand_dims(p.outputs);
-  const Result<ByteConvolution> c = convolution_of(p);
+  const Result<StemProblem> c = bytes_of(p);
   if (!c.ok()) return 0;
   const Result<Stem> s = stem_at(*c, {in, out, {}});
   if (!s.ok()) return 0;
   const auto products = static_cast<double>(s->steps() * s->at_once() / 16);
-  const auto tiles = static_cast<double>(stem_tiles(out[0], Stem::kWarps) * s->column_tiles());
+  const auto tiles = static_cast<double>(stem_writing(out[0], 1).tiles() * s->column_tiles());
   return kStartUs + tiles * (kTileUs + kProductsUs * products);
 }
 

@@ -59,7 +59,8 @@ Result<std::vector<char>> compile_now(const Compiler& n, const std::string& sour
   nvrtcProgram program = nullptr;
   if (n.nvrtcCreateProgram(&program, source.c_str(), "wootz.cu", 0, nullptr, nullptr) != NVRTC_SUCCESS)
     return internal_error("nvrtcCreateProgram failed");
-  const std::string gpu = "--gpu-architecture=" + arch;
+  // With what only this architecture has (wgmma): machine code runs on no other in any case.
+  const std::string gpu = "--gpu-architecture=" + (arch == "sm_90" ? "sm_90a" : arch);
   const char* options[] = {gpu.c_str(), "--std=c++17", "--fmad=true", "-default-device"};
   const nvrtcResult result = n.nvrtcCompileProgram(program, 4, options);
   Status status;

@@ -43,6 +43,21 @@ W_FN u32 w_max_halves(u32 a, u32 b) {
   asm("max.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
   return d;
 }
+// The larger of each half, floats of 16 bits; no number where either is none.
+template <class T>
+W_FN u32 w_largest(u32 a, u32 b);
+template <>
+W_M u32 w_largest<f16>(u32 a, u32 b) {
+  u32 d;
+  asm("max.NaN.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+  return d;
+}
+template <>
+W_M u32 w_largest<bf16>(u32 a, u32 b) {
+  u32 d;
+  asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+  return d;
+}
 W_FN u32 w_f2bits(float f) { return __float_as_uint(f); }
 W_FN u64 w_d2bits(double d) { return (u64)__double_as_longlong(d); }
 // Rounded by itself: the compiler makes no fused multiply-add of it and an addition.
@@ -58,6 +73,11 @@ W_FN float w_fraction(float a, float b, float c) {
   float d;
   asm("fma.rn.sat.f32 %0, %1, %2, %3;" : "=f"(d) : "f"(a), "f"(b), "f"(c));
   return d;
+}
+// The value, made where it is asked for: not in front of a loop, to be kept in a register from there on.
+W_FN int w_here(int v) {
+  asm volatile("" : "+r"(v));
+  return v;
 }
 #define W_INF __int_as_float(0x7f800000)
 #define W_NAN __int_as_float(0x7fffffff)

@@ -13,12 +13,10 @@ constexpr int kWeightBytes = kSteps * kPairs * 512, kSharedBytes = kWeightBytes 
 constexpr int kOfRow = kInWide / kUnit, kUnits = kInHigh * kOfRow;  // units of the patch
 constexpr int kOwnUnits = (kUnits + kThreads - 1) / kThreads;       // that a thread fetches
 
-typedef Pack<X, kUnit> Unit;
-
 // All of the patch is on its way before the first is put down.
 W_FN void load_patch(const X* x, const Constants& c, const TileAt& tile, u32* patch) {
-  const int top = tile.y * kStrideH - c.pad_top, left = tile.x * kStrideW - c.pad_left - kShift;
-  const X* const image = x + (s64)tile.image * kChannels * c.in_h * c.in_w;
+  const int top = tile.y() * kStrideH - c.pad_top, left = tile.x() * kStrideW - c.pad_left - kShift;
+  const X* const image = x + tile.image * kChannels * c.in_h * c.in_w;
   Unit units[kOwnUnits][kChannels];
   bool in[kOwnUnits];
 #pragma unroll
@@ -59,14 +57,18 @@ W_FN void sum_up(const u32* patch, const u8* weights, Sums (&acc)[kParts]) {
 #pragma unroll
   for (int step = 0; step < kSteps; ++step) {
     Pack<u32, 4> b[kPairs];
-    load_weights(weights, step, b);
+#pragma unroll
+    for (int n = 0; n < kPairs; ++n)
+      w_matrices(&b[n], weights + (step * kPairs + n) * 512, 0, [](int row) { return row * 16; });
 #pragma unroll
     for (int part = 0; part < kParts; ++part) {
       u32 a[4];
 #pragma unroll
       for (int e = 0; e < 4; ++e)
         a[e] = own[part * kStrideH * kInWide + e % 2 * 8 * kStrideW + place_of(step * 2 + e / 2)];
-      multiply<Byte>(a, b, acc[part]);
+#pragma unroll
+      for (int n = 0; n < kColumns / 8; ++n)
+        w_mma<Byte>(acc[part][n], a[0], a[1], a[2], a[3], b[n / 2].v[n % 2 * 2], b[n / 2].v[n % 2 * 2 + 1]);
     }
   }
 }
@@ -74,7 +76,19 @@ W_FN void sum_up(const u32* patch, const u8* weights, Sums (&acc)[kParts]) {
 W_FN void kernel(const Operands& p, const Constants& c) {
   W_SHARED(memory, kSharedBytes);
   u32* const patch = (u32*)(memory + kWeightBytes);
+  const float* const scales = (const float*)((const u8*)p.w + c.tables);
   each_tile<kWeightBytes>(
       p, c, memory, [&](const TileAt& tile) { load_patch(p.x, c, tile, patch); },
-      [&](Sums(&acc)[kParts]) { sum_up(patch, memory, acc); });
+      [&](const TileAt& tile) {
+        Sums acc[kParts];
+#pragma unroll
+        for (int part = 0; part < kParts; ++part)
+#pragma unroll
+          for (int n = 0; n < kColumns / 8; ++n)
+            acc[part][n][0] = acc[part][n][1] = acc[part][n][2] = acc[part][n][3] = kSumsFrom;
+        sum_up(patch, memory, acc);
+        __syncthreads();
+#pragma unroll
+        for (int part = 0; part < kParts; ++part) store(p, c, tile, part, scales, acc[part]);
+      });
 }

@@ -1,0 +1,115 @@
+// Sums of products by four warps together: wgmma where a GPU has it (sm_90a), whose second operand comes from shared
+// memory while the warps do something else; mma.sync otherwise, and in the emulator.
+#pragma once
+#include "backends/cuda/kernels/gemm/mma.cuh"
+
+#if !defined(WOOTZ_ON_HOST) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
+// What was written to shared memory before may be read by products from now on; before the barrier of its writers.
+W_FN void w_group_fence() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+// A matrix of 8 by 16 bytes after the other: two along the sum, then the next eight columns.
+W_FN u64 w_group_matrix(const u8* b) {
+  constexpr u64 kAlongSum = 128 / 16, kAlongColumns = 256 / 16;
+  return (u64)((u32)__cvta_generic_to_shared(b) >> 4 & 0x3fff) | kAlongSum << 16 | kAlongColumns << 32;
+}
+
+// The compiler neither moves what makes the value behind this, nor its other uses before.
+W_FN void w_settle(u32& value) { asm volatile("" : "+r"(value)::"memory"); }
+W_FN void w_settle(float& value) { asm volatile("" : "+f"(value)::"memory"); }
+
+// d = a * b, with `on` d += a * b, on its way until w_group_wait().
+template <class X>
+W_FN void w_group_mma(float (&d)[4][4], const u32 (&a)[4], u64 b, int on);
+template <class X>
+W_FN void w_group_mma(float (&d)[8][4], const u32 (&a)[4], u64 b, int on);
+
+#define W_SUMS(n) "+f"(d[n][0]), "+f"(d[n][1]), "+f"(d[n][2]), "+f"(d[n][3])
+#define W_FACTORS "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(on)
+#define W_GROUP_MMA_OF(X, type)                                                                             \
+  template <>                                                                                               \
+  W_M void w_group_mma<X>(float(&d)[4][4], const u32(&a)[4], u64 b, int on) {                               \
+    asm volatile(                                                                                           \
+        "{\n.reg .pred p;\nsetp.ne.b32 p, %21, 0;\n"                                                        \
+        "wgmma.mma_async.sync.aligned.m64n32k16.f32." type "." type                                         \
+        " {%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15}, {%16,%17,%18,%19}, %20, p, 1, 1, 0;\n}"  \
+        : W_SUMS(0), W_SUMS(1), W_SUMS(2), W_SUMS(3)                                                        \
+        : W_FACTORS);                                                                                       \
+  }                                                                                                         \
+  template <>                                                                                               \
+  W_M void w_group_mma<X>(float(&d)[8][4], const u32(&a)[4], u64 b, int on) {                               \
+    asm volatile(                                                                                           \
+        "{\n.reg .pred p;\nsetp.ne.b32 p, %37, 0;\n"                                                        \
+        "wgmma.mma_async.sync.aligned.m64n64k16.f32." type "." type                                         \
+        " {%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%" \
+        "26,%27,%28,%29,%30,%31}, {%32,%33,%34,%35}, %36, p, 1, 1, 0;\n}"                                   \
+        : W_SUMS(0), W_SUMS(1), W_SUMS(2), W_SUMS(3), W_SUMS(4), W_SUMS(5), W_SUMS(6), W_SUMS(7)            \
+        : W_FACTORS);                                                                                       \
+  }
+W_GROUP_MMA_OF(f16, "f16")
+W_GROUP_MMA_OF(bf16, "bf16")
+#undef W_GROUP_MMA_OF
+#undef W_FACTORS
+#undef W_SUMS
+
+// Products are on their way in groups: until all but the last kBut are done. Registers that they read are theirs until
+// then.
+template <int kBut, int N>
+W_FN void w_group_wait(u32 (&a)[N][4]) {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kBut) : "memory");
+#pragma unroll
+  for (int i = 0; i < N; ++i)
+#pragma unroll
+    for (int e = 0; e < 4; ++e) w_settle(a[i][e]);
+}
+
+// The sums of 16 rows for each warp of four, as w_mma() has them, by kColumns. load(step, a): a thread's part of the
+// rows, as w_mma() has it; b: of each step, for eight columns after the other, two matrices of 8 by 16 bytes in shared
+// memory, a column's bytes each row.
+template <class X, int kSteps, int kColumns, class Load>
+W_FN void w_group_products(const Load& load, const u8* b, float (&acc)[kColumns / 8][4]) {
+  constexpr int kAtOnce = 3;  // steps that are read before their products begin; while those of the ones before run
+  u32 a[2][kAtOnce][4];
+#pragma unroll
+  for (int from = 0; from < kSteps; from += kAtOnce) {
+    u32(&own)[kAtOnce][4] = a[from / kAtOnce % 2];
+    if (from >= 2 * kAtOnce) w_group_wait<1>(own);
+#pragma unroll
+    for (int i = 0; i < kAtOnce && from + i < kSteps; ++i) {
+      load(from + i, own[i]);
+#pragma unroll
+      for (int e = 0; e < 4; ++e) w_settle(own[i][e]);
+    }
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#pragma unroll
+    for (int i = 0; i < kAtOnce && from + i < kSteps; ++i)
+      w_group_mma<X>(acc, own[i], w_group_matrix(b + (from + i) * kColumns * 32), from + i > 0);
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+  }
+  w_group_wait<0>(a[0]);
+  w_group_wait<0>(a[1]);
+#pragma unroll
+  for (int n = 0; n < kColumns / 8; ++n)
+#pragma unroll
+    for (int e = 0; e < 4; ++e) w_settle(acc[n][e]);
+}
+#else
+W_FN void w_group_fence() {}
+
+template <class X, int kSteps, int kColumns, class Load>
+W_FN void w_group_products(const Load& load, const u8* b, float (&acc)[kColumns / 8][4]) {
+#pragma unroll
+  for (int n = 0; n < kColumns / 8; ++n) acc[n][0] = acc[n][1] = acc[n][2] = acc[n][3] = 0;
+#pragma unroll
+  for (int step = 0; step < kSteps; ++step) {
+    u32 a[4];
+    load(step, a);
+#pragma unroll
+    for (int n = 0; n < kColumns / 16; ++n) {
+      Pack<u32, 4> of;
+      w_matrices(&of, b + (step * kColumns / 16 + n) * 512, 0, [](int row) { return row * 16; });
+      w_mma<X>(acc[n * 2], a[0], a[1], a[2], a[3], of.v[0], of.v[1]);
+      w_mma<X>(acc[n * 2 + 1], a[0], a[1], a[2], a[3], of.v[2], of.v[3]);
+    }
+  }
+}
+#endif
