@@ -144,6 +144,17 @@ Result<Dims> chain_middle(const Problem& first, std::span<const Dims> inputs) {
     WOOTZ_RETURN_IF_ERROR(checked_volume(y.span()).status());
     return y;
   }
+  if (first.family() == Family::kChain) {
+    Problem known = first;
+    known.outputs.resize(1);  // the extents are what is asked for
+    WOOTZ_ASSIGN_OR_RETURN(const ChainParts parts, chain_parts(known));
+    const size_t own = parts.first.inputs.size();
+    if (inputs.size() < own) return invalid_argument("chain: {} operands of a first problem", inputs.size());
+    WOOTZ_ASSIGN_OR_RETURN(const Dims middle, chain_middle(parts.first, inputs.first(own)));
+    std::vector<Dims> second{middle};
+    second.insert(second.end(), inputs.begin() + static_cast<ptrdiff_t>(own), inputs.end());
+    return chain_middle(parts.second, second);
+  }
   if (first.family() == Family::kNorm && !inputs.empty()) {
     y = inputs[0];
   } else if (first.family() == Family::kPointwise && !inputs.empty()) {

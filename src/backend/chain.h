@@ -32,8 +32,8 @@ Result<WindowAxis> window_axis(const Problem& problem, int axis);
 // Whether it puts images together, one's channels after the other's.
 bool concatenates_channels(const Problem& problem);
 
-// Extents of the result of `first`, a convolution, pointwise, a normalization or a concatenation of channels, over
-// operands of these extents (more may follow, but of a concatenation).
+// Extents of the result of `first`, a convolution, pointwise, a normalization, a concatenation of channels or a chain,
+// over operands of these extents (more may follow, but of a concatenation).
 Result<Dims> chain_middle(const Problem& first, std::span<const Dims> inputs);
 
 }  // namespace wootz

@@ -87,7 +87,8 @@ ParamSet copy_set(const ParamsBox& box) { return set_of(static_cast<const Family
 
 }  // namespace
 
-const BoxKind kFamilyBoxes{make_set, copy_set};
+const BoxKind kFamilyBoxes{make_set, copy_set,
+                           [](const ParamTable& table) { return &table == &family_table(Family::kChain); }};
 
 FamilyParamsBox box_params(FamilyParams params) { return FamilyParamsBox(set_of(std::move(params))); }
 

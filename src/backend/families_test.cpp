@@ -163,13 +163,16 @@ TEST(Families, WhatIsNoTextIsRefused) {
                            "op{op=\"a}",
                            "op{op=\"a\\",
                            "softmax{axis=none}",
-                           "chain{first=chain{first=conv{}}}",
+                           "chain{first=chain{first=chain{first=conv{}}}}",
                            "siblings{joint=siblings{joint=conv{}}}",
                            "siblings{joint=chain{first=siblings{joint=conv{}}}}",
                            "op{kernel=Nothing{}}",
                            "chain{middle=f7}",
                            "chain{first_epilogue=\"v0=input.f32(0)\"}"})
     EXPECT_NE(refusal(text), "") << text;
+  for (const char* text : {"chain{first=chain{first=pointwise{};second=conv{}};second=pool{}}",
+                           "siblings{joint=chain{first=pointwise{};second=conv{}}}"})
+    EXPECT_EQ(refusal(text), "") << text;
 }
 
 TEST(Families, AttributesBecomeParameters) {

@@ -45,7 +45,7 @@ ParamSet copy_set(const ParamsBox& box) { return set_of(static_cast<const OpKern
 
 }  // namespace
 
-const BoxKind kOpBoxes{make_set, copy_set};
+const BoxKind kOpBoxes{make_set, copy_set, [](const ParamTable&) { return false; }};
 
 OpParamsBox box_params(OpKernelParams params) { return OpParamsBox(set_of(std::move(params))); }
 

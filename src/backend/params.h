@@ -49,8 +49,9 @@ class ParamsBox {
 
 // What a box may hold.
 struct BoxKind {
-  ParamSet (*make)(std::string_view name);  // with nothing set; without a table: there is none of this name
-  ParamSet (*copy)(const ParamsBox& box);   // of a box that is not empty, to be changed
+  ParamSet (*make)(std::string_view name);         // with nothing set; without a table: there is none of this name
+  ParamSet (*copy)(const ParamsBox& box);          // of a box that is not empty, to be changed
+  bool (*within_itself)(const ParamTable& table);  // such parameters may be in a box among such parameters
 };
 extern const BoxKind kFamilyBoxes;  // families.h
 extern const BoxKind kOpBoxes;      // op_kernels.h

@@ -57,7 +57,7 @@ struct Printer {
 
 // ---- value of a text. False, or an error that says more: it is no such value.
 
-constexpr int kMostBoxes = 2;  // one in the other: siblings of a chain's
+constexpr int kMostBoxes = 2;  // one in the other: siblings of a chain's, a chain of a chain and another
 
 struct Parser {
   ParamReader& in;
@@ -113,7 +113,7 @@ struct Parser {
     if (in.accept("none")) return true;
     ParamSet set;
     if (boxes < kMostBoxes) set = v.kind->make(in.word());
-    if (set.table == nullptr || set.table == table) return false;
+    if (set.table == nullptr || (set.table == table && !v.kind->within_itself(*table))) return false;
     const Status status = Parser{in, set.table, boxes + 1, error}.parse(set.params);
     *v.box = ParamsBox(std::move(set));
     return status.ok() || fail(status);

@@ -98,7 +98,10 @@ double chain(const Problem& p, Extents in, Extents out) {
   std::vector<Dims> rest{*middle};
   rest.insert(rest.end(), in.begin() + static_cast<ptrdiff_t>(inputs), in.end());
   const Problem& second = parts->second;
-  const double own = parts->first.family() == Family::kConv ? conv(parts->first, in, std::span(&*middle, 1)) : 0;
+  const std::span<const Dims> made(&*middle, 1);
+  const double own = parts->first.is(Family::kConv)    ? conv(parts->first, in, made)
+                     : parts->first.is(Family::kChain) ? chain(parts->first, in.first(inputs), made)
+                                                       : 0;
   const auto count = second.is(Family::kPool)            ? pool
                      : second.is(Family::kGemm)          ? gemm
                      : second.is(Family::kSqueezeExcite) ? squeeze_excite

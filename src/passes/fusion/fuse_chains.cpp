@@ -1,7 +1,8 @@
-// A convolution and the pooling after it, a depthwise and a pointwise convolution, an expression (the gate of a
-// squeeze-and-excitation, say) and the pointwise convolution that reads it: one node, which a step may compute
-// by pieces, so that the tensor between the two stays in the cache. Runs when nothing else changes any more, since what
-// is inside a chain is out of the other passes' sight. A backend that does not offer it computes the two one by one.
+// A convolution (of an image, with the cast in front of it: fuse_stem) and the pooling after it, a depthwise and a
+// pointwise convolution, an expression (the gate of a squeeze-and-excitation, say) and the pointwise convolution that
+// reads it: one node, which a step may compute by pieces, so that the tensor between the two stays in the cache. Runs
+// when nothing else changes any more, since what is inside a chain is out of the other passes' sight. A backend that
+// does not offer it computes the two one by one.
 #include <algorithm>
 
 #include "passes/pass.h"
@@ -19,6 +20,15 @@ bool is_plain_window(const Node& node, std::string_view op) {
 
 bool is_convolution(const Node& node) {
   return is_plain_window(node, "Conv") && node.input(1) != nullptr && node.input(1)->is_constant();
+}
+
+// An image's cast, say, and the convolution that reads it (fuse_stem).
+bool is_stem(const Node& node) {
+  const std::shared_ptr<Graph> body = node.is("Chain") ? node.attr_graph("body") : nullptr;
+  if (body == nullptr || body->outputs().size() != 1) return false;
+  const Node* const last = body->outputs()[0]->producer();
+  return last != nullptr && is_plain_window(*last, "Conv") && last->input(0)->producer() == body->first() &&
+         body->first()->next() == last && body->first()->num_inputs() == 1;
 }
 
 bool is_depthwise(const Node& node) {
@@ -47,7 +57,7 @@ bool is_pooling(const Node& node) {
 }
 
 bool go_together(const Node& first, const Node& second) {
-  return (is_pooling(second) && is_convolution(first)) ||
+  return (is_pooling(second) && (is_convolution(first) || is_stem(first))) ||
          ((is_depthwise(first) || is_expression(first)) && is_pointwise_convolution(second)) ||
          (is_pointwise_convolution(first) && is_depthwise(second));
 }
