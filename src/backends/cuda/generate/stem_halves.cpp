@@ -47,7 +47,7 @@ struct Beside {
   int64_t bytes = 0, registers = 0;
 };
 
-Reading reading_of(const Stem& s, const Dims& x, const StemWriting& tiles, const Beside& more) {
+Result<Reading> reading_of(const Stem& s, const Dims& x, const StemWriting& tiles, const Beside& more) {
   constexpr int64_t kRegisters = 65536, kShared = 227 << 10, kOfBlock = 1 << 10;
   Reading r{tiles};
   const int64_t step = tiles.step_wide * s.stride_w, begin = tiles.before_w * s.stride_w + s.left + s.shift;
@@ -57,11 +57,17 @@ Reading reading_of(const Stem& s, const Dims& x, const StemWriting& tiles, const
   const int64_t high = (Stem::kWarps * tiles.parts - 1) * s.stride_h + s.taps_h;
   const int64_t wide = (r.lead + (Stem::kWide - 1) * s.stride_w + s.slots() + 3) / 4 * 4;
   r.patch_bytes = (s.channels * high * wide * 2 + 15) / 16 * 16 + more.bytes;
-  // Its part of six steps, its sums, and what is the same for all tiles. With less, the compiler lets each product wait
-  // for the one before (as seen of windows of 7x7 by 64 columns and 6x6 by 32).
-  const int64_t registers = 24 + s.at_once() / 2 + 24 + 8 * tiles.parts + more.registers;
-  r.at_once = std::max<int64_t>(1, std::min({int64_t{8}, kRegisters / (Stem::kWarps * 32 * registers),
-                                             kShared / (s.bytes() + r.patch_bytes + kOfBlock)}));
+  // A thread keeps its part of six steps, its sums, what is the same for all tiles, and where the units are that it
+  // reads. With less, registers are spilled, or the compiler lets each product wait for the one before.
+  const int64_t threads = Stem::kWarps * 32, units = s.channels * high * (wide / r.how.unit);
+  const int64_t own_units = (units + threads - 1) / threads, single = s.stride_w % 2 == 0 && r.lead % 2 != 0 ? 8 : 0;
+  constexpr int64_t kMostUnits = 18;
+  if (tiles.parts > 1 && own_units > kMostUnits)
+    return unsupported("tiles of {} rows for each warp, by {} reads of a thread", tiles.parts, own_units);
+  const int64_t registers =
+      24 + s.at_once() / 2 + 24 + 8 * tiles.parts + 2 * std::max<int64_t>(0, own_units - 5) + single + more.registers;
+  r.at_once = std::max<int64_t>(
+      1, std::min({int64_t{8}, kRegisters / (threads * registers), kShared / (s.bytes() + r.patch_bytes + kOfBlock)}));
   r.how.blocks = std::min(tiles.tiles(), std::max<int64_t>(1, kMultiprocessors * r.at_once / s.column_tiles()));
   return r;
 }
@@ -89,7 +95,9 @@ Status finish(const Stem& s, const Reading& reading, KernelSource* source, std::
 
 // A start, and of the multiprocessor with the most tiles each row's pixels and products; more rows of a tile are fewer
 // pixels for each. Not fitted to times.
-double estimate(const Stem& s, const StemWriting& how) {
+double estimate(const Stem& s, const Result<Reading>& reading) {
+  if (!reading.ok()) return 0;
+  const StemWriting& how = reading->how;
   constexpr double kStartUs = 2.6, kRowUs = 0.08, kPixelsUs = 0.08, kProductsUs = 5e-3;
   const auto products = static_cast<double>(s.steps() * s.at_once() / 16);
   const auto rows =
@@ -166,6 +174,12 @@ StemWriting pooled_writing(const PooledStem& s, const Dims& z, int64_t parts) {
   return how;
 }
 
+// Its results are in shared memory beside.
+Result<Reading> pooled_reading(const PooledStem& s, const Dims& x, const Dims& z, int64_t parts) {
+  return reading_of(s.of, x, pooled_writing(s, z, parts),
+                    {Stem::kWarps * parts * Stem::kWide * s.of.at_once() * 2, 24});
+}
+
 }  // namespace
 
 Result<std::optional<PackedForm>> pack_stem(const Problem& p, int input, const HostTensor& source) {
@@ -181,7 +195,8 @@ Status generate_stem(const Problem& p, const BindArgs& args, int64_t parts, std:
   WOOTZ_ASSIGN_OR_RETURN(const StemProblem stem, stem_problem(p));
   WOOTZ_ASSIGN_OR_RETURN(const Stem s, stem_at(stem, args));
   if (args.outputs[0].volume() == 0) return Status();
-  const Reading reading = reading_of(s, args.inputs[0], stem_writing(args.outputs[0], parts), {});
+  WOOTZ_ASSIGN_OR_RETURN(const Reading reading,
+                         reading_of(s, args.inputs[0], stem_writing(args.outputs[0], parts), {}));
   KernelSource source("conv/stem.cuh", true);
   WOOTZ_RETURN_IF_ERROR(write_halves(stem, args, s, reading, &source));
   return finish(s, reading, &source, launches);
@@ -192,7 +207,7 @@ double estimate_stem(const Problem& p, int64_t parts) {
   const Result<StemProblem> stem = stem_problem(p);
   if (!stem.ok()) return 0;
   const Result<Stem> s = stem_at(*stem, {in, out, {}});
-  return s.ok() ? estimate(*s, stem_writing(out[0], parts)) : 0;
+  return s.ok() ? estimate(*s, reading_of(*s, in[0], stem_writing(out[0], parts), {})) : 0;
 }
 
 Result<std::optional<PackedForm>> pack_pooled_stem(const Problem& p, int input, const HostTensor& source) {
@@ -204,8 +219,7 @@ Status generate_pooled_stem(const Problem& p, const BindArgs& args, int64_t part
   WOOTZ_ASSIGN_OR_RETURN(const PooledStem s, pooled_stem(p, args));
   const Dims& z = args.outputs[0];
   if (z.volume() == 0) return Status();
-  const Beside more{Stem::kWarps * parts * Stem::kWide * s.of.at_once() * 2, 24};
-  const Reading reading = reading_of(s.of, args.inputs[0], pooled_writing(s, z, parts), more);
+  WOOTZ_ASSIGN_OR_RETURN(const Reading reading, pooled_reading(s, args.inputs[0], z, parts));
   KernelSource source("conv/stem_pool.cuh", true);
   source.fixed("kPool", s.window);
   source.fixed("kPoolStride", s.step);
@@ -219,7 +233,7 @@ Status generate_pooled_stem(const Problem& p, const BindArgs& args, int64_t part
 double estimate_pooled_stem(const Problem& p, int64_t parts) {
   const std::vector<Dims> in = operand_dims(p.inputs), out = operand_dims(p.outputs);
   const Result<PooledStem> s = pooled_stem(p, {in, out, {}});
-  return s.ok() ? estimate(s->of, pooled_writing(*s, out[0], parts)) : 0;
+  return s.ok() ? estimate(s->of, pooled_reading(*s, in[0], out[0], parts)) : 0;
 }
 
 }  // namespace wootz::cuda
