@@ -10,6 +10,7 @@
 #include <random>
 #include <set>
 
+#include "backend/chain.h"
 #include "backend/op_kernels.h"
 #include "backends/cuda/generate/families.h"
 #include "backends/cuda/generate/special/select.h"
@@ -155,6 +156,20 @@ std::vector<Sample> mixed_sources() {
     const Status status = generate_at_optimum(p, &launches);
     EXPECT_TRUE(status.ok()) << status.to_string();
     for (Launch& launch : launches) samples.push_back({"convolution of few channels", std::move(launch.source)});
+    if (bytes) continue;
+    Problem pool;
+    pool.params = PoolParams{.kernel = {3, 3}, .strides = {2, 2}, .pads = {1, 1, 1, 1}};
+    pool.inputs = p.outputs;
+    pool.outputs = {tensor(type, {1, 64, 16, 16})};
+    pool.outputs[0].layout = Layout::kChannelsLast;
+    pool.num_main = 1;
+    pool.acc_dtype = type;
+    p.acc_dtype = type;
+    launches.clear();
+    const Status pooled = generate_at_optimum(make_chain(p, pool), &launches);
+    EXPECT_TRUE(pooled.ok()) << pooled.to_string();
+    for (Launch& launch : launches)
+      samples.push_back({"convolution of few channels, pooled", std::move(launch.source)});
   }
   Problem p;
   p.params = ConvParams{.strides = {1, 1}, .dilations = {1, 1}, .pads = {0, 0, 0, 0}};
