@@ -200,14 +200,6 @@ void chain_cases(CaseList& list) {
        {{"pads", Ints{1, 1, 1, 1}}, {"strides", Ints{2, 2}}, {"epilogue", relu()}, {"main_inputs", int64_t{3}}}},
       {"Pool",
        {{"kind", std::string("max")}, {"kernel", Ints{3, 3}}, {"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}}});
-  for (const auto& [name, type] :
-       {std::pair("fused/chain_stem_pool_f16", DType::kF16), std::pair("fused/chain_stem_pool_bf16", DType::kBF16)})
-    add_chain(
-        list, name, {list.random(type, {2, 3, 21, 36}), list.random(type, {24, 3, 3, 3}), list.random(type, {24})},
-        {false, true, true}, 3,
-        {"Conv",
-         {{"pads", Ints{1, 1, 1, 1}}, {"strides", Ints{2, 2}}, {"epilogue", relu(type)}, {"main_inputs", int64_t{3}}}},
-        {"Pool", {{"kind", std::string("max")}, {"kernel", Ints{3, 3}}, {"strides", Ints{2, 2}}}});
   add_chain(list, "fused/chain_depthwise_pointwise",
             {f32({1, 8, 20, 9}), f32({8, 1, 3, 3}), f32({4, 8, 1, 1}), f32({4})}, {false, true, true, true}, 2,
             {"Conv", {{"pads", Ints{1, 1, 1, 1}}, {"groups", int64_t{8}}}}, {"Conv", {}});
