@@ -13,7 +13,9 @@ struct Capabilities {
   // comes later.
   bool chains = false;
   bool squeeze_excite = false;  // some provider computes family `squeeze_excite`
-  bool gate_sums = false;       // some provider computes a depthwise convolution and the gate of its image as one step
+  bool patch_products =
+      false;               // a convolution of few channels by large windows takes longer than a product of its rows
+  bool gate_sums = false;  // some provider computes a depthwise convolution and the gate of its image as one step
   // Some provider computes what follows on a gather or a concatenation with it: family `embedding`, and expressions of
   // family `move`.
   bool fused_moves = false;

@@ -80,7 +80,7 @@ void leave_out_passes_for(const Capabilities& can, PipelineOptions* pipeline) {
       {"fuse_concat", &Capabilities::fused_moves},    {"fuse_concat_reads", &Capabilities::fused_moves},
       {"fuse_embedding", &Capabilities::fused_moves}, {"fuse_stem", &Capabilities::stems},
       {"fuse_norms", &Capabilities::norm_products},   {"join_siblings", &Capabilities::siblings},
-      {"fuse_gates", &Capabilities::gate_sums}};
+      {"fuse_gates", &Capabilities::gate_sums},       {"unfold_patches", &Capabilities::patch_products}};
   for (const auto& [pass, needed] : kNeeds)
     if (!(can.*needed)) pipeline->disabled.insert(pass);
 }

@@ -170,13 +170,6 @@ def pad_pool():
     return n.model(n.AveragePool(y, kernel_shape=[3, 3], strides=[2, 2]))
 
 
-@row("", "Conv of patches, Reshape, Transpose, as a vision transformer begins", "unfold_patches push_transposes", [MOVE, GEMM])
-def patches():
-    n = Net()
-    y = n.Reshape(n.conv(n.input(1, 3, 112, 112), 3, 64, kernel=16, stride=16, pads=[0] * 4), n.ints(0, 64, 49))
-    return n.model(n.Transpose(y, perm=[0, 2, 1]))
-
-
 @row("Depthwise separable convolution", "depthwise Conv, Relu, Conv, Relu", f"{EPILOGUE} fuse_chains", [CHAIN],
      note="One step by bands of rows, as for Convolution + Pooling, or the two kernels one behind the other. TensorRT makes "
      "one layer of the two in INT8 only.")

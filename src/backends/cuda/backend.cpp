@@ -271,6 +271,7 @@ class CudaBackend final : public Backend {
       : Backend("cuda", {.own_memory = true,
                          .chains = true,
                          .squeeze_excite = true,
+                         .patch_products = true,
                          .gate_sums = true,
                          .fused_moves = true,
                          .norm_products = true,

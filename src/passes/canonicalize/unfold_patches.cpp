@@ -1,6 +1,7 @@
 // A convolution of a few channels whose windows lie side by side, as a vision transformer begins with, is a product:
 // each window is a row, of as many elements as its filter has. Convolutions by so few channels and so large windows are
-// what libraries are slowest at, and after one the pixels mostly become rows of tokens anyway.
+// what libraries of GPUs are slowest at, and after one the pixels mostly become rows of tokens anyway. On processors
+// they take as long as the product: for backends that say so.
 #include <algorithm>
 #include <optional>
 
