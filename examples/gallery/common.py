@@ -51,10 +51,13 @@ def load(plan):
     return wootz.Runtime(wootz.Logger(wootz.Logger.ERROR)).deserialize_cuda_engine(plan)
 
 
-def onnxruntime_session(onnx_model, threads=0):
+def onnxruntime_session(onnx_model, threads=0, as_written=False):
+    """as_written: node by node, so that no sums of 8-bit products saturate, as they do on processors without instructions for them."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
+    if as_written:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads, options.log_severity_level = threads, 3
     return onnxruntime.InferenceSession(onnx_model, options, providers=["CPUExecutionProvider"])
 

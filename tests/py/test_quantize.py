@@ -98,8 +98,9 @@ def test_every_format_is_written_checked_and_computed(form, model, samples, tmp_
     assert 0 < distance(ours(out, x), exact) <= LOSSES[form]
     assert 0 < report["error"] <= LOSSES[form]
     if form != "bf16":  # which ONNX Runtime does not compute on the processor
-        # Optimized, ONNX Runtime would pool in FP8, which it cannot.
-        assert distance(ours(out, x), theirs(out, x, optimized=form != "fp8")) <= (0.01 if form == "int8" else LOSSES[form] / 5)
+        # Optimized, ONNX Runtime would pool in FP8, which it cannot, and its sums of 8-bit products saturate where the processor has
+        # none.
+        assert distance(ours(out, x), theirs(out, x, optimized=form not in ("fp8", "int8"))) <= (0.01 if form == "int8" else LOSSES[form] / 5)
 
 
 def test_int8_fuses_to_8_bit_steps(model, samples, tmp_path):
@@ -203,7 +204,7 @@ def test_external_data_go_along(samples, tmp_path):
     onnx.checker.check_model(str(out), full_check=True)
     assert sorted(p.name for p in (tmp_path / "to").iterdir()) == ["out.onnx", "out.onnx.data"]
     assert np.isfinite(ours(out, samples[:2])).all()
-    np.testing.assert_allclose(ours(out, samples[:2]), theirs(out, samples[:2]), rtol=0.05, atol=0.05)
+    np.testing.assert_allclose(ours(out, samples[:2]), theirs(out, samples[:2], optimized=False), rtol=0.05, atol=0.05)
     with pytest.raises((ValueError, wootz.BuildError), match="weights.bin"):
         wootz.quantize(model, tmp_path / "no.onnx", data=samples, options=OPTIONS)
 
