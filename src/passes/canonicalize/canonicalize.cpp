@@ -11,6 +11,7 @@
 #include "passes/quantization/qdq.h"
 #include "passes/support/replacement.h"
 #include "passes/support/rewrite.h"
+#include "passes/support/windows.h"
 
 namespace wootz {
 namespace {
@@ -71,10 +72,6 @@ bool canonicalize_padding(Node* node) {
   return true;
 }
 
-bool all_are(const std::vector<int64_t>& values, int64_t wanted) {
-  return std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == wanted; });
-}
-
 // Kernels go by vectors of output channels: with so many in all, a transposed convolution has hardly any of them full.
 constexpr int64_t kFewChannels = 16;
 
@@ -89,9 +86,7 @@ std::optional<int64_t> block_of(const Node& node) {
   if (before != nullptr && before->is("Dequantize")) return std::nullopt;  // it has an 8-bit form
   const Dims& dims = w->constant().dims();
   const int64_t block = dims[2];
-  const bool side_by_side = block > 1 && dims[3] == block && node.attr_ints("strides") == std::vector{block, block} &&
-                            all_are(node.attr_ints("pads"), 0) && all_are(node.attr_ints("dilations"), 1) &&
-                            all_are(node.attr_ints("output_padding"), 0) && node.attr_int("groups", 1) == 1;
+  const bool side_by_side = block > 1 && dims[3] == block && windows_lie_side_by_side(node, block, block);
   return side_by_side && dims[1] * block * block <= kFewChannels ? std::optional(block) : std::nullopt;
 }
 

@@ -2,12 +2,12 @@
 // each window is a row, of as many elements as its filter has. Convolutions by so few channels and so large windows are
 // what libraries of GPUs are slowest at, and after one the pixels mostly become rows of tokens anyway. On processors
 // they take as long as the product: for backends that say so.
-#include <algorithm>
 #include <optional>
 
 #include "passes/pass.h"
 #include "passes/support/replacement.h"
 #include "passes/support/rewrite.h"
+#include "passes/support/windows.h"
 
 namespace wootz {
 namespace {
@@ -20,13 +20,9 @@ struct Patches {
   int64_t rows = 0, columns = 0;                          // windows
 };
 
-bool all_are(const std::vector<int64_t>& values, int64_t wanted) {
-  return std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == wanted; });
-}
-
 std::optional<Patches> patches_of(const Node& node) {
   if (!node.is("Conv") || node.num_outputs() != 1 || node.has_attr("epilogue") || node.has_attr("x_scale") ||
-      node.has_attr("auto_pad") || node.attr_int("groups", 1) != 1)
+      node.has_attr("auto_pad"))
     return std::nullopt;
   const Value *x = node.input(0), *w = node.input(1), *bias = node.input(2);
   if (x->rank() != 4 || w == nullptr || !w->is_constant() || w->rank() != 4 || !is_float(x->dtype()) ||
@@ -35,9 +31,7 @@ std::optional<Patches> patches_of(const Node& node) {
   if (x->producer() != nullptr && x->producer()->is("Dequantize")) return std::nullopt;  // it may have an 8-bit form
   const Dims& f = w->constant().dims();
   Patches p{f[1], f[0], f[2], f[3]};
-  if (p.channels > kFewChannels || p.high * p.wide < kLeastWindow ||
-      node.attr_ints("strides") != std::vector{p.high, p.wide} || !all_are(node.attr_ints("pads"), 0) ||
-      !all_are(node.attr_ints("dilations"), 1))
+  if (p.channels > kFewChannels || p.high * p.wide < kLeastWindow || !windows_lie_side_by_side(node, p.high, p.wide))
     return std::nullopt;
   if (!x->shape()[2].is_const() || !x->shape()[3].is_const()) return std::nullopt;
   const int64_t height = x->shape()[2].value(), width = x->shape()[3].value();
