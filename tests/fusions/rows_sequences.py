@@ -106,6 +106,23 @@ def attention_groups():
     return n.model(weighted(n, scores, many(v)), k, v)
 
 
+@row(MHA, "written for [sequence, batch, columns], in a network that has the batch first; the residual behind it",
+     f"{ATTENTION_PASSES} reorder_rows fuse_epilogue", [NORM, GEMM, ATTENTION, GEMM])
+def attention_between_transposes():
+    n = Net()
+    x = n.input(4, 49, 256)
+    rows = n.Transpose(n.LayerNormalization(x, n.positive(256), n.weights(256), axis=-1), perm=[1, 0, 2])
+    wide = n.Add(n.MatMul(rows, n.weights(256, 768)), n.weights(768, scale=0.1))
+    parts = n.Squeeze(n.Transpose(n.Unsqueeze(n.Reshape(wide, n.ints(49, 4, 3, 256)), n.ints(0)), perm=[3, 1, 2, 0, 4]), n.ints(3))
+    of_heads = lambda i: n.Reshape(n.Transpose(n.Reshape(
+        n.Gather(parts, n.const(i, np.int64), axis=0), n.ints(49, 16, 64)), perm=[1, 0, 2]), n.ints(4, 4, 49, 64))
+    q, k, v = of_heads(0), of_heads(1), of_heads(2)
+    p = n.Softmax(n.Mul(n.MatMul(q, n.Transpose(k, perm=[0, 1, 3, 2])), 0.125), axis=-1)
+    y = n.Reshape(n.Transpose(n.MatMul(p, v), perm=[2, 0, 1, 3]), n.ints(196, 256))
+    y = n.Reshape(n.Gemm(y, n.weights(256, 256), n.weights(256, scale=0.1)), n.ints(49, 4, 256))
+    return n.model(n.Add(n.Transpose(y, perm=[1, 0, 2]), x))
+
+
 @row("Rotary embedding", "halves cut, one negated, put together, times sines; times cosines", "fuse_rotary fuse_pointwise",
      ["gather"])
 def rotary():

@@ -6,7 +6,6 @@
 
 #include "ops/infer.h"
 #include "ops/registry.h"
-#include "ops/support/copy.h"
 #include "passes/pass.h"
 #include "passes/support/rewrite.h"
 
@@ -18,8 +17,6 @@ using Perm = std::vector<int64_t>;
 constexpr int kMaxDepth = 4;  // how far a neighbour's operands are followed
 constexpr size_t kMaxReaders = 16;
 constexpr int kMaxWalks = 16;  // each moves every transpose as far as it goes; a second one finds what the first opened
-
-bool is_identity(const Perm& perm) { return std::is_sorted(perm.begin(), perm.end()); }
 
 Node* transpose_of(const Value* value) {
   Node* node = value == nullptr ? nullptr : value->producer();
@@ -65,23 +62,6 @@ Node* leading_transpose(const Node& node) {
   for (const Value* in : node.inputs())
     if (Node* t = transpose_of(in); t != nullptr && in->shape() == node.output()->shape()) return t;
   return nullptr;
-}
-
-// A constant as it has to be so that transposing it by `perm` gives what it was.
-Result<Value*> untransposed(Graph& graph, Value* constant, const Perm& perm) {
-  const HostTensor& t = constant->constant();
-  if (t.volume() <= 1) return constant;
-  Dims dims = Dims::filled(static_cast<int>(perm.size()), 1);
-  const size_t shift = perm.size() - t.dims().size();
-  for (size_t i = 0; i < t.dims().size(); ++i) dims[i + shift] = t.dims()[i];
-  Dims to = dims;
-  for (size_t i = 0; i < perm.size(); ++i) to[static_cast<size_t>(perm[i])] = dims[i];
-  WOOTZ_ASSIGN_OR_RETURN(HostTensor moved, HostTensor::allocate(t.dtype(), to));
-  ops::StridedCopy moves;
-  for (size_t i = 0; i < perm.size(); ++i)
-    moves.axis(dims[i], dims.strides()[i], to.strides()[static_cast<size_t>(perm[i])]);
-  ops::strided_copy(t, moved, moves);
-  return graph.add_constant(graph.unique_name(constant->name()), std::move(moved));
 }
 
 // `node` over the given inputs and attributes, then a transpose by `perm` (none: in order already).

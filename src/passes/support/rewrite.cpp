@@ -4,6 +4,7 @@
 
 #include "ops/infer.h"
 #include "ops/registry.h"
+#include "ops/support/copy.h"
 
 namespace wootz {
 namespace {
@@ -123,6 +124,24 @@ std::vector<int64_t> permutation(const Node& transpose) {
   if (perm.empty())
     for (int i = transpose.input(0)->rank(); i-- > 0;) perm.push_back(i);
   return perm;
+}
+
+bool is_identity(const std::vector<int64_t>& perm) { return std::is_sorted(perm.begin(), perm.end()); }
+
+Result<Value*> untransposed(Graph& graph, Value* constant, const std::vector<int64_t>& perm) {
+  const HostTensor& t = constant->constant();
+  if (t.volume() <= 1) return constant;
+  Dims dims = Dims::filled(static_cast<int>(perm.size()), 1);
+  const size_t shift = perm.size() - t.dims().size();
+  for (size_t i = 0; i < t.dims().size(); ++i) dims[i + shift] = t.dims()[i];
+  Dims to = dims;
+  for (size_t i = 0; i < perm.size(); ++i) to[static_cast<size_t>(perm[i])] = dims[i];
+  WOOTZ_ASSIGN_OR_RETURN(HostTensor moved, HostTensor::allocate(t.dtype(), to));
+  ops::StridedCopy moves;
+  for (size_t i = 0; i < perm.size(); ++i)
+    moves.axis(dims[i], dims.strides()[i], to.strides()[static_cast<size_t>(perm[i])]);
+  ops::strided_copy(t, moved, moves);
+  return graph.add_constant(graph.unique_name(constant->name()), std::move(moved));
 }
 
 Value* add_ints(Graph& graph, std::string_view name, const std::vector<int64_t>& values) {

@@ -51,6 +51,10 @@ Result<Node*> replace_node(Graph& graph, Node* old, std::string_view op_name, st
 
 // What a Transpose does to its input's axes: output axis i is input axis permutation[i].
 std::vector<int64_t> permutation(const Node& transpose);
+bool is_identity(const std::vector<int64_t>& perm);
+
+// A constant, of at most as many axes, as it has to be so that transposing it by `perm` gives what it was.
+Result<Value*> untransposed(Graph& graph, Value* constant, const std::vector<int64_t>& perm);
 
 // An i64 list as a constant of the graph.
 Value* add_ints(Graph& graph, std::string_view name, const std::vector<int64_t>& values);
