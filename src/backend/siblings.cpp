@@ -8,67 +8,97 @@
 namespace wootz {
 namespace {
 
-void set_channels(TensorDesc* t, size_t axis, int64_t channels) {
-  if (axis < t->dims.size()) t->dims[axis] = channels;
-  if (axis < t->max_dims.size()) t->max_dims[axis] = channels;
+void set_extent(TensorDesc* t, size_t axis, int64_t extent) {
+  if (axis < t->dims.size()) t->dims[axis] = extent;
+  if (axis < t->max_dims.size()) t->max_dims[axis] = extent;
 }
 
 // The problem with so many channels.
-Problem with_channels(const Problem& problem, size_t weights, int64_t channels) {
+Problem with_channels(const Problem& problem, const SiblingAxes& axes, int64_t channels) {
   Problem p = problem;
-  set_channels(&p.inputs[weights], 0, channels);
-  if (weights + 1 < p.inputs.size()) set_channels(&p.inputs[weights + 1], 0, channels);
-  set_channels(&p.outputs[0], 1, channels);
+  for (size_t i = 0; i < axes.inputs.size(); ++i) set_extent(&p.inputs[axes.shared + i], axes.inputs[i], channels);
+  set_extent(&p.outputs[0], axes.output, channels);
   return p;
 }
 
-}  // namespace
+int64_t channels_of(const Problem& p, const SiblingAxes& axes) { return p.inputs[axes.shared].dims[axes.inputs[0]]; }
 
-std::optional<size_t> sibling_weights(const Problem& p) {
+// Whether all operands from `shared` on are constants of the same channels, as the axes say.
+bool go_together(const Problem& p, const SiblingAxes& axes) {
+  if (axes.inputs.empty() || p.inputs.size() != axes.shared + axes.inputs.size()) return false;
+  for (size_t i = 0; i < axes.inputs.size(); ++i) {
+    const TensorDesc& t = p.inputs[axes.shared + i];
+    if (!t.constant || axes.inputs[i] >= t.dims.size() || t.dims[axes.inputs[i]] != channels_of(p, axes)) return false;
+  }
+  return true;
+}
+
+std::optional<SiblingAxes> axes_of_convolution(const Problem& p) {
   const auto* chain = p.as_if<ChainParams>();
   const auto* box = chain == nullptr ? nullptr : chain->second.get();
   const auto* conv = chain == nullptr ? p.as_if<ConvParams>()
                      : box == nullptr ? nullptr
                                       : std::get_if<ConvParams>(&box->params);
   if (conv == nullptr || conv->transposed || conv->groups != 1 || !conv->x_scale.empty()) return std::nullopt;
-  const auto first = chain == nullptr ? size_t{1} : static_cast<size_t>(std::max<int64_t>(0, chain->first_inputs));
-  const size_t end = first + (conv->has_bias ? 2 : 1);
-  if (first < 1 || p.inputs.size() != end || p.num_main != static_cast<int>(end)) return std::nullopt;
-  for (size_t i = first; i < end; ++i)
-    if (!p.inputs[i].constant || p.inputs[i].dims.empty()) return std::nullopt;
-  return first;
+  const auto shared = chain == nullptr ? size_t{1} : static_cast<size_t>(std::max<int64_t>(0, chain->first_inputs));
+  SiblingAxes axes{.shared = shared, .inputs = std::vector<size_t>(conv->has_bias ? 2 : 1, 0), .output = 1};
+  if (shared < 1 || p.outputs[0].dims.rank() < 3 || p.num_main != static_cast<int>(shared + axes.inputs.size()))
+    return std::nullopt;
+  return axes;
+}
+
+// What the expression reads has a value for each column, too.
+std::optional<SiblingAxes> axes_of_product(const Problem& p) {
+  const auto* gemm = p.as_if<GemmParams>();
+  if (gemm == nullptr || gemm->w_block == 0 || gemm->has_bias || p.num_main < 3 || p.outputs[0].dims.rank() < 2 ||
+      p.inputs.size() < static_cast<size_t>(p.num_main))
+    return std::nullopt;
+  SiblingAxes axes{.shared = 1, .output = p.outputs[0].dims.size() - 1};
+  for (size_t i = 1; i < p.inputs.size(); ++i) {
+    if (p.inputs[i].dims.empty()) return std::nullopt;
+    axes.inputs.push_back(i == 1 && gemm->trans_b ? 0 : p.inputs[i].dims.size() - 1);
+  }
+  return axes;
+}
+
+}  // namespace
+
+std::optional<SiblingAxes> sibling_axes(const Problem& p) {
+  if (p.outputs.empty()) return std::nullopt;
+  std::optional<SiblingAxes> axes = p.is(Family::kGemm) ? axes_of_product(p) : axes_of_convolution(p);
+  return axes && go_together(p, *axes) ? axes : std::nullopt;
 }
 
 std::optional<Problem> make_siblings(std::span<const Problem> problems) {
   if (problems.size() < 2 || problems.size() > kMostSiblings) return std::nullopt;
   const Problem& first = problems[0];
-  const std::optional<size_t> weights = sibling_weights(first);
-  if (!weights || first.passing || first.outputs.size() != 1) return std::nullopt;
-  const std::string key = with_channels(first, *weights, 1).key();
+  const std::optional<SiblingAxes> axes = sibling_axes(first);
+  if (!axes || first.passing || first.outputs.size() != 1) return std::nullopt;
+  const std::string key = with_channels(first, *axes, 1).key();
   int64_t channels = 0;
   std::vector<TensorDesc> results;
   for (const Problem& p : problems) {
-    if (p.inputs.size() != first.inputs.size() || p.outputs.size() != 1 || sibling_weights(p) != weights ||
-        with_channels(p, *weights, 1).key() != key)
+    if (p.inputs.size() != first.inputs.size() || p.outputs.size() != 1 || !sibling_axes(p) ||
+        with_channels(p, *axes, 1).key() != key)
       return std::nullopt;
-    channels += p.inputs[*weights].dims[0];
+    channels += channels_of(p, *axes);
     results.push_back(p.outputs[0]);
   }
-  Problem made = with_channels(first, *weights, channels);
+  Problem made = with_channels(first, *axes, channels);
   made.params = SiblingsParams{.joint = box_params(first.params)};
   made.outputs = std::move(results);
   return made;
 }
 
-Result<Dims> joint_extents(std::span<const Dims> results) {
-  if (results.empty() || results[0].rank() < 3) return invalid_argument("siblings: results that are no images");
+Result<Dims> joint_extents(std::span<const Dims> results, size_t axis) {
+  if (results.empty() || results[0].size() <= axis) return invalid_argument("siblings: results without axis {}", axis);
   Dims y = results[0];
-  y[1] = 0;
+  y[axis] = 0;
   for (const Dims& d : results) {
     for (size_t a = 0; a < y.size(); ++a)
-      if (d.size() != y.size() || d[a] < 0 || (a != 1 && d[a] != y[a]))
+      if (d.size() != y.size() || d[a] < 0 || (a != axis && d[a] != y[a]))
         return invalid_argument("siblings: {} beside {}", d.to_string(), results[0].to_string());
-    y[1] += d[1];
+    y[axis] += d[axis];
   }
   WOOTZ_RETURN_IF_ERROR(checked_volume(y.span()).status());
   return y;
@@ -90,13 +120,14 @@ Result<Problem> joint_of(const Problem& p) {
   Problem made = p;
   made.params = joint->params;
   made.outputs.resize(1);
-  WOOTZ_ASSIGN_OR_RETURN(made.outputs[0].dims, joint_extents(dims));
-  WOOTZ_ASSIGN_OR_RETURN(made.outputs[0].max_dims, joint_extents(max_dims));
-  const std::optional<size_t> weights = sibling_weights(made);
-  if (!weights) return invalid_argument("siblings: a joint problem of family {}", family_name(made.family()));
-  if (made.inputs[*weights].dims[0] != made.outputs[0].dims[1])
-    return invalid_argument("siblings: weights {} for {} channels", made.inputs[*weights].dims.to_string(),
-                            made.outputs[0].dims[1]);
+  const std::optional<SiblingAxes> axes = sibling_axes(made);
+  if (!axes) return invalid_argument("siblings: a joint problem of family {}", family_name(made.family()));
+  WOOTZ_ASSIGN_OR_RETURN(made.outputs[0].dims, joint_extents(dims, axes->output));
+  WOOTZ_ASSIGN_OR_RETURN(made.outputs[0].max_dims, joint_extents(max_dims, axes->output));
+  const TensorDesc& weights = made.inputs[axes->shared];
+  if (channels_of(made, *axes) != made.outputs[0].dims[axes->output])
+    return invalid_argument("siblings: weights {} for {} channels", weights.dims.to_string(),
+                            made.outputs[0].dims[axes->output]);
   return made;
 }
 

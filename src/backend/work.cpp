@@ -111,11 +111,13 @@ double chain(const Problem& p, Extents in, Extents out) {
 
 double siblings(const Problem& p, Extents in, Extents out) {
   const Result<Problem> joint = joint_of(p);
-  const Result<Dims> y = joint_extents(out);
-  if (!joint.ok() || !y.ok()) return 0;
+  if (!joint.ok()) return 0;
+  const Result<Dims> y = joint_extents(out, sibling_axes(*joint)->output);
+  if (!y.ok()) return 0;
   const std::span all(&*y, 1);
   const double rest = operations(p.epilogue) * (volume(*y) - volume(out[0]));  // of the first it is added to all
-  return rest + (joint->is(Family::kConv) ? conv(*joint, in, all) : chain(*joint, in, all));
+  const auto count = joint->is(Family::kConv) ? conv : joint->is(Family::kGemm) ? gemm : chain;
+  return rest + count(*joint, in, all);
 }
 
 // By element: the sum, and as a normalization.

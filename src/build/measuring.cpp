@@ -43,19 +43,21 @@ bool same_operands(const Program& program, const Step& step, const Node& node, s
 size_t operands_of_node(const Step& step, const Node& node) {
   if (!step.problem.is(Family::kSiblings)) return step.inputs.size() == node.inputs().size() ? step.inputs.size() : 0;
   const Result<Problem> joint = joint_of(step.problem);
-  return joint.ok() ? *sibling_weights(*joint) : 0;
+  return joint.ok() ? sibling_axes(*joint)->shared : 0;
 }
 
 // Of siblings: their node has the constants of each by itself, where the step has them one after the other.
-Result<std::vector<HostTensor>> with_own_constants(const Node& node, size_t shared, std::vector<HostTensor> operands) {
+Result<std::vector<HostTensor>> with_own_constants(const Node& node, const SiblingAxes& axes,
+                                                   std::vector<HostTensor> operands) {
+  const size_t shared = axes.shared;
   const std::vector<HostTensor> stacked(operands.begin() + static_cast<ptrdiff_t>(shared), operands.end());
   std::vector<int64_t> done(stacked.size(), 0);
   operands.resize(shared);
   for (size_t i = shared; i < node.inputs().size(); ++i) {
-    const size_t from = (i - shared) % stacked.size();
+    const size_t from = (i - shared) % stacked.size(), axis = axes.inputs[from];
     const Dims& extents = node.inputs()[i]->constant().dims();
     Dims at = Dims::filled(extents.rank(), 0);
-    at[0] = std::exchange(done[from], done[from] + extents[0]);
+    at[axis] = std::exchange(done[from], done[from] + extents[axis]);
     WOOTZ_ASSIGN_OR_RETURN(HostTensor part, part_of(stacked[from], at, extents));
     operands.push_back(std::move(part));
   }
@@ -68,7 +70,7 @@ ReferenceFunction reference_of(const Lowered& lowered) {
   std::map<const Node*, int> steps_of;
   for (const Node* node : lowered.nodes) ++steps_of[node];
   IndexedVector<StepIndex, const Node*> nodes(lowered.nodes.size(), nullptr);
-  std::map<StepIndex, size_t> shared;  // of siblings: operands that they have in common
+  std::map<StepIndex, SiblingAxes> siblings;
   for (const StepIndex s : nodes.indices()) {
     if (!lowered.program.steps.has(s)) break;
     const Node* node = lowered.nodes[s];
@@ -77,13 +79,14 @@ ReferenceFunction reference_of(const Lowered& lowered) {
     if (own == 0 && !step.inputs.empty()) continue;
     if (node == nullptr || steps_of[node] != 1 || !same_operands(lowered.program, step, *node, own)) continue;
     nodes[s] = node;
-    if (own != step.inputs.size() || own != node->inputs().size()) shared[s] = own;
+    if (own != step.inputs.size() || own != node->inputs().size())
+      siblings[s] = *sibling_axes(joint_of(step.problem).value());
   }
-  return [nodes = std::move(nodes), shared = std::move(shared)](
+  return [nodes = std::move(nodes), siblings = std::move(siblings)](
              StepIndex step, const std::vector<HostTensor>& inputs) -> Result<std::vector<HostTensor>> {
     if (!nodes.has(step) || nodes[step] == nullptr) return unsupported("step {} is not a node by itself", step);
     std::vector<HostTensor> own = inputs;
-    if (const auto found = shared.find(step); found != shared.end()) {
+    if (const auto found = siblings.find(step); found != siblings.end()) {
       WOOTZ_ASSIGN_OR_RETURN(own, with_own_constants(*nodes[step], found->second, inputs));
     }
     std::vector<const HostTensor*> operands;

@@ -97,18 +97,30 @@ void share_concat(LowerContext& ctx, const Node& reader, std::span<const Step> m
   }
 }
 
-// The constants that the steps read as operand `input`, one after the other along the first axis.
-Result<TensorIndex> stacked(LowerContext& ctx, std::span<const Step> steps, size_t input, const Dims& dims) {
+// The constants that the steps read as operand `input`, one after the other along the axis.
+Result<TensorIndex> stacked(LowerContext& ctx, std::span<const Step> steps, size_t input, size_t axis,
+                            const Dims& dims) {
   const Program& program = ctx.program();
   const TensorIndex first = steps[0].inputs[input];
   WOOTZ_ASSIGN_OR_RETURN(HostTensor all, HostTensor::allocate(program.tensors[first].dtype, dims));
   auto* to = static_cast<char*>(all.mutable_data());
-  for (const Step& step : steps) {
-    const PlanConstant& part = program.constants[program.tensors[step.inputs[input]].constant];
-    std::memcpy(to, part.data, part.bytes);
-    to += part.bytes;
-  }
+  size_t outer = 1;
+  for (size_t a = 0; a < axis; ++a) outer *= static_cast<size_t>(dims[a]);
+  for (size_t o = 0; o < outer; ++o)
+    for (const Step& step : steps) {
+      const PlanConstant& part = program.constants[program.tensors[step.inputs[input]].constant];
+      const size_t bytes = part.bytes / outer;
+      std::memcpy(to, static_cast<const char*>(part.data) + o * bytes, bytes);
+      to += bytes;
+    }
   return ctx.add_constant(program.tensors[first].name + " and siblings", all);
+}
+
+// Whether the part of a constant that lies together there is of whole bytes.
+bool lies_in_bytes(const TensorDesc& t, size_t axis) {
+  int64_t elements = 1;
+  for (size_t a = axis; a < t.dims.size(); ++a) elements *= t.dims[a];
+  return elements * dtype_bits(t.dtype) % 8 == 0;
 }
 
 // Steps alike of the same operands as one, where a provider offers to compute that; false: they are not.
@@ -117,8 +129,11 @@ Result<bool> join_siblings(LowerContext& ctx, const Node& node, std::span<const 
   for (const Step& step : steps) problems.push_back(step.problem);
   std::optional<Problem> problem = make_siblings(problems);
   if (!problem) return false;
-  const size_t weights = *sibling_weights(problems[0]);
-  const auto shared = static_cast<ptrdiff_t>(weights);
+  const SiblingAxes axes = *sibling_axes(problems[0]);
+  const auto shared = static_cast<ptrdiff_t>(axes.shared);
+  for (size_t i = 0; i < axes.inputs.size(); ++i)
+    for (const Problem& each : problems)
+      if (!lies_in_bytes(each.inputs[axes.shared + i], axes.inputs[i])) return false;
   Step made;
   made.name = node.name();
   made.provenance = node.provenance();
@@ -129,8 +144,9 @@ Result<bool> join_siblings(LowerContext& ctx, const Node& node, std::span<const 
     made.outputs.push_back(step.outputs[0]);
   }
   if (!ctx.offered(made)) return false;
-  for (size_t i = weights; i < made.problem.inputs.size(); ++i) {
-    WOOTZ_ASSIGN_OR_RETURN(const TensorIndex all, stacked(ctx, steps, i, made.problem.inputs[i].dims));
+  for (size_t i = axes.shared; i < made.problem.inputs.size(); ++i) {
+    const size_t axis = axes.inputs[i - axes.shared];
+    WOOTZ_ASSIGN_OR_RETURN(const TensorIndex all, stacked(ctx, steps, i, axis, made.problem.inputs[i].dims));
     made.inputs.push_back(all);
   }
   ctx.replace_last(steps.size(), node, std::move(made));

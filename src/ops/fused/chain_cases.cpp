@@ -131,6 +131,32 @@ void add_norm(CaseList& list, const char* name, DType type, const char* norm, co
   list.add(name, "Chain", std::move(inputs), {{"body", body}}, kept ? 2 : 1, {false, true, true, true}, 64);
 }
 
+// Products of one tensor by weights of 4 bits, with a result each.
+void add_products(CaseList& list, const char* name, DType type, const Dims& x, const std::vector<int64_t>& columns,
+                  int64_t block, bool transposed) {
+  const auto body = std::make_shared<Graph>("body");
+  std::vector<HostTensor> inputs;
+  const auto add = [&](DType own, const Dims& dims, double least, double most) {
+    inputs.push_back(list.random(own, dims, least, most));
+    return body->add_input("", own, to_shape(dims));
+  };
+  const int64_t depth = x.back();
+  Value* const rows = add(type, x, -1, 1);
+  AttrMap attributes{{"block", block}};
+  if (transposed) attributes["trans_b"] = int64_t{1};
+  for (const int64_t count : columns) {
+    Value* const w = add(DType::kI4, transposed ? Dims{count, depth} : Dims{depth, count}, -8, 7);
+    Value* const s = add(DType::kF32, {depth / block, count}, -0.2, 0.2);
+    Node* const product = body->add_node(op("WeightOnlyMatMul"), "", {rows, w, s}, attributes);
+    if (!infer_node(*product).ok()) return;  // as above
+    body->mark_output(product->output());
+  }
+  std::vector<bool> constants(inputs.size(), true);
+  constants[0] = false;
+  const int count = static_cast<int>(columns.size());
+  list.add(name, "Chain", std::move(inputs), {{"body", body}}, count, std::move(constants), depth);
+}
+
 // Convolutions of one image (or of a concatenation, in each of them), with a result each.
 void add_siblings(CaseList& list, const char* name, DType type, const std::vector<Dims>& images,
                   const std::vector<int64_t>& channels, const AttrMap& attributes, int64_t kernel) {
@@ -223,6 +249,9 @@ void chain_cases(CaseList& list) {
   add_siblings(list, "fused/siblings_windows_f16", DType::kF16, {{1, 16, 9, 7}}, {32, 8},
                {{"pads", Ints{1, 1, 1, 1}}, {"strides", Ints{2, 1}}}, 3);
   add_siblings(list, "fused/siblings_concat_f16", DType::kF16, {{2, 16, 9, 5}, {2, 72, 9, 5}}, {24, 24}, {}, 1);
+  add_products(list, "fused/products_f16", DType::kF16, {1, 3, 128}, {48, 16}, 64, false);
+  add_products(list, "fused/products_bf16", DType::kBF16, {1, 192}, {16, 32, 64}, 192, true);
+  add_products(list, "fused/products", DType::kF32, {2, 2, 96}, {16, 16}, 32, false);
   const AttrMap mean{{"kind", std::string("avg")}, {"global", int64_t{1}}};
   add_gate(list, "fused/chain_squeeze_excite",
            {f32({2, 24, 5, 7}), f32({6, 24, 1, 1}), f32({6}), f32({24, 6, 1, 1}), f32({24})}, mean,

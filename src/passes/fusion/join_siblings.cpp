@@ -1,8 +1,9 @@
 // Convolutions alike of the same image, which differ in their filters alone, as one node with the result of each: the
 // two of a C3 block, and the reductions by single pixels at the head of an Inception block. A step may compute them as
 // one convolution of all channels, which reads the image once. Of 16-bit floats, which are what backends have such
-// steps for; also where they read a concatenation that is not made. Runs last of all, when what else they could have
-// become part of is known. Where no kernel takes it, it is lowered as the convolutions.
+// steps for; also where they read a concatenation that is not made. Likewise products of one tensor by packed weights:
+// query, key and value of a decoder, which takes a row at a time. Runs last of all, when what else they could have
+// become part of is known. Where no kernel takes it, it is lowered as they are.
 #include <algorithm>
 #include <map>
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr size_t kMost = 4;          // a kernel takes as many results
 constexpr int64_t kChannelStep = 8;  // what is stored at once is of one result
+constexpr int64_t kColumnStep = 16;  // what is multiplied at once, of packed weights
 
 // Of a convolution, whose weights are operand 1 of it and the operand `weights` of `outer`. Empty: none of these.
 std::string key_of(const Node& conv, const Node& outer, size_t weights) {
@@ -35,6 +37,23 @@ std::string key_of(const Node& conv, const Node& outer, size_t weights) {
   return key;
 }
 
+// Of a product by packed weights. What its expression reads are constants with a value for each column.
+std::string key_of_product(const Node& product) {
+  const Dims& scale = product.input(2)->is_constant() ? product.input(2)->constant().dims() : Dims{};
+  const std::optional<std::string> attributes = attribute_key(product);
+  if (!attributes || scale.rank() != 2 || scale[1] % kColumnStep != 0) return {};
+  std::string key =
+      fmt::format("product {} {} {}", *attributes, product.input(0)->id(), dtype_name(product.output()->dtype()));
+  for (int i = 1; i < product.num_inputs(); ++i) {
+    const Value* const v = product.input(i);
+    if (v == nullptr || !v->is_constant() || v->rank() < 1) return {};
+    const Dims& dims = v->constant().dims();
+    if (i > 1 && dims.back() != scale[1]) return {};
+    key += fmt::format(" {} {} {}", dtype_name(v->dtype()), dims.rank(), dims.volume() / scale[1]);
+  }
+  return key;
+}
+
 struct Sibling {
   std::string key;  // what those alike share; empty: there is nothing to share
   size_t shared = 0;
@@ -42,6 +61,7 @@ struct Sibling {
 
 Sibling sibling_of(const Node& node) {
   if (node.is("Conv")) return {key_of(node, node, 1), 1};
+  if (node.is("WeightOnlyMatMul")) return {key_of_product(node), 1};
   const std::shared_ptr<Graph> body = node.is("Chain") ? node.attr_graph("body") : nullptr;
   if (body == nullptr || body->num_nodes() != 2 || node.num_outputs() != 1) return {};
   const Node &concat = *body->first(), &conv = *body->last();

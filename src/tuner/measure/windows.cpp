@@ -11,9 +11,8 @@
 namespace wootz {
 
 Result<HostTensor> part_of(const HostTensor& whole, const Dims& at, const Dims& extents) {
-  const auto bits = static_cast<size_t>(dtype_info(whole.dtype()).bits);
-  if (bits % 8 != 0) return unsupported("a part of {} elements", dtype_name(whole.dtype()));
-  const size_t each = bits / 8, rank = extents.size();
+  const auto bits = static_cast<size_t>(dtype_bits(whole.dtype()));
+  const size_t rank = extents.size();
   bool within = whole.dims().size() == rank && at.size() == rank;
   for (size_t a = 0; within && a < rank; ++a)
     within = at[a] >= 0 && extents[a] >= 0 && at[a] + extents[a] <= whole.dims()[a];
@@ -22,6 +21,11 @@ Result<HostTensor> part_of(const HostTensor& whole, const Dims& at, const Dims& 
   WOOTZ_ASSIGN_OR_RETURN(HostTensor part, HostTensor::allocate(whole.dtype(), extents));
   const int64_t row = rank == 0 ? 1 : extents[rank - 1];
   const int64_t rows = row == 0 ? 0 : part.volume() / row;
+  const size_t bytes = static_cast<size_t>(row) * bits / 8;
+  const auto in_bytes = [&](int64_t count) { return static_cast<size_t>(count) * bits % 8 == 0; };
+  if (bits == 0 || (bits < 8 && (!in_bytes(row) || !in_bytes(rank == 0 ? 0 : at[rank - 1]) ||
+                                 !in_bytes(rank == 0 ? 0 : whole.dims()[rank - 1]))))
+    return unsupported("a part of {} elements that is no whole bytes", dtype_name(whole.dtype()));
   auto* to = static_cast<std::byte*>(part.mutable_data());
   for (int64_t r = 0; r < rows; ++r) {
     int64_t offset = 0, left = r;
@@ -31,8 +35,7 @@ Result<HostTensor> part_of(const HostTensor& whole, const Dims& at, const Dims& 
       offset += (at[a] + (inner ? 0 : left % extents[a])) * stride;
       if (!inner) left /= extents[a];
     }
-    const size_t bytes = static_cast<size_t>(row) * each;
-    std::memcpy(to, static_cast<const std::byte*>(whole.data()) + static_cast<size_t>(offset) * each, bytes);
+    std::memcpy(to, static_cast<const std::byte*>(whole.data()) + static_cast<size_t>(offset) * bits / 8, bytes);
     to += bytes;
   }
   return part;
@@ -319,18 +322,20 @@ std::optional<CheckWindow> window_at(const Problem& p, const CutFamily& family, 
 }
 
 // Results side by side, by channels.
-Result<HostTensor> side_by_side(const std::vector<HostTensor>& parts) {
+Result<HostTensor> side_by_side(const std::vector<HostTensor>& parts, size_t axis) {
   std::vector<Dims> extents;
   for (const HostTensor& t : parts) extents.push_back(t.valid() ? t.dims() : Dims{});
-  WOOTZ_ASSIGN_OR_RETURN(const Dims dims, joint_extents(extents));
+  WOOTZ_ASSIGN_OR_RETURN(const Dims dims, joint_extents(extents, axis));
   const DType type = parts[0].dtype();
   if (dtype_info(type).bits % 8 != 0) return unsupported("{} side by side", dtype_name(type));
   WOOTZ_ASSIGN_OR_RETURN(HostTensor all, HostTensor::allocate(type, dims));
   auto* to = static_cast<std::byte*>(all.mutable_data());
-  for (int64_t n = 0; n < dims[0]; ++n)
+  int64_t outer = 1;
+  for (size_t a = 0; a < axis; ++a) outer *= dims[a];
+  for (int64_t n = 0; n < outer; ++n)
     for (const HostTensor& t : parts) {
       if (t.dtype() != type) return invalid_argument("siblings of unlike types");
-      const size_t each = t.bytes() / static_cast<size_t>(dims[0]);
+      const size_t each = t.bytes() / static_cast<size_t>(outer);
       std::memcpy(to, static_cast<const std::byte*>(t.data()) + static_cast<size_t>(n) * each, each);
       to += each;
     }
@@ -344,10 +349,11 @@ std::vector<CheckWindow> windows_of(const Problem& problem, StepIndex step, cons
   if (problem.is(Family::kSiblings)) {
     const Result<Problem> joint = joint_of(problem);
     if (!joint.ok()) return {};
+    const size_t axis = sibling_axes(*joint)->output;
     const ReferenceFunction whole = [&](StepIndex at,
                                         const std::vector<HostTensor>& in) -> Result<std::vector<HostTensor>> {
       WOOTZ_ASSIGN_OR_RETURN(const std::vector<HostTensor> parts, reference(at, in));
-      WOOTZ_ASSIGN_OR_RETURN(HostTensor all, side_by_side(parts));
+      WOOTZ_ASSIGN_OR_RETURN(HostTensor all, side_by_side(parts, axis));
       return std::vector<HostTensor>{std::move(all)};
     };
     return windows_of(*joint, step, full, whole, work);
@@ -371,8 +377,9 @@ std::string disagreement(const Problem& problem, const std::vector<CheckWindow>&
                          const std::vector<HostTensor>& whole, double* error, double allowed, double stray) {
   if (problem.is(Family::kSiblings)) {
     const Result<Problem> joint = joint_of(problem);
-    Result<HostTensor> all = side_by_side(whole);
-    if (!joint.ok() || !all.ok()) return (joint.ok() ? all.status() : joint.status()).to_string();
+    if (!joint.ok()) return joint.status().to_string();
+    Result<HostTensor> all = side_by_side(whole, sibling_axes(*joint)->output);
+    if (!all.ok()) return all.status().to_string();
     return disagreement(*joint, windows, {std::move(all).value()}, error, allowed, stray);
   }
   for (const CheckWindow& window : windows) {

@@ -114,6 +114,17 @@ TEST(Windows, AreWhatAConvolutionMakesThere) {
   EXPECT_GT(cut, 20u);
 }
 
+// Elements of 4 bits, where a part is whole bytes.
+TEST(Windows, HavePartsOfFewBits) {
+  const HostTensor whole = random_tensor(DType::kI4, Dims{5, 12}, test_seed()).value();
+  const Result<HostTensor> part = part_of(whole, Dims{1, 4}, Dims{3, 6});
+  ASSERT_TRUE(part.ok()) << part.status().to_string();
+  for (int64_t r = 0; r < 3; ++r)
+    for (int64_t c = 0; c < 6; ++c) EXPECT_EQ(part->get_f64(r * 6 + c), whole.get_f64((r + 1) * 12 + c + 4));
+  EXPECT_FALSE(part_of(whole, Dims{1, 3}, Dims{3, 6}).ok());
+  EXPECT_FALSE(part_of(whole, Dims{1, 4}, Dims{3, 5}).ok());
+}
+
 // Of siblings, all results at once.
 TEST(Windows, AreWhatSiblingsMakeThere) {
   const Conv c{{2, 1}, {1, 1}, {1, 0, 1, 2}, 1};

@@ -1,4 +1,4 @@
-// Convolutions alike of one image, as one.
+// Convolutions alike of one image, and products alike of one tensor by packed weights, as one.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -32,6 +32,56 @@ Problem siblings_of(const std::vector<int64_t>& channels) {
   std::vector<Problem> each;
   for (const int64_t c : channels) each.push_back(convolution_of(c, Layout::kChannelsLast));
   return make_siblings(each).value();
+}
+
+Problem product_of(int64_t columns) {
+  Problem p;
+  p.params = GemmParams{.w_block = 64};
+  const auto add = [](std::vector<TensorDesc>* to, DType type, const Dims& dims, bool constant) {
+    to->push_back({type, Layout::kLinear, dims, dims, constant});
+  };
+  add(&p.inputs, DType::kF16, {1, 3, 128}, false);
+  add(&p.inputs, DType::kI4, {128, columns}, true);
+  add(&p.inputs, DType::kF32, {2, columns}, true);
+  add(&p.outputs, DType::kF16, {1, 3, columns}, false);
+  p.num_main = 3;
+  return p;
+}
+
+TEST(Siblings, AreProductsAlikeButForTheirColumns) {
+  const auto together = [](const std::function<void(Problem*)>& change) {
+    std::vector<Problem> each(2, product_of(32));
+    change(&each[1]);
+    return make_siblings(each).has_value();
+  };
+  EXPECT_TRUE(together([](Problem* p) { *p = product_of(48); }));
+  EXPECT_FALSE(together([](Problem* p) { p->as<GemmParams>().w_block = 128; }));
+  EXPECT_FALSE(together([](Problem* p) { p->inputs[1].dtype = DType::kU4; }));
+  EXPECT_FALSE(together([](Problem* p) { p->inputs[2].dtype = DType::kF16; }));
+  EXPECT_FALSE(together([](Problem* p) { p->inputs[2].constant = false; }));
+  EXPECT_FALSE(together([](Problem* p) { p->inputs[2].dims[1] = 16; }));
+  const std::vector<Problem> plain(2, [] {
+    Problem p = product_of(32);
+    p.as<GemmParams>().w_block = 0;
+    return p;
+  }());
+  EXPECT_FALSE(make_siblings(plain).has_value());
+  const Problem all = make_siblings(std::vector<Problem>{product_of(32), product_of(48)}).value();
+  const Result<Problem> joint = joint_of(all);
+  ASSERT_TRUE(joint.ok()) << joint.status().to_string();
+  EXPECT_EQ(joint->key(), product_of(80).key());
+  std::vector<Launch> launches;
+  EXPECT_TRUE(generate_at_optimum(all, &launches).ok());
+  const auto refused = [&](const std::function<void(Problem*)>& spoil) {
+    Problem p = all;
+    spoil(&p);
+    return !generate_at_optimum(p, &launches).ok();
+  };
+  EXPECT_TRUE(refused([](Problem* p) { p->outputs[1].dims[2] = p->outputs[1].max_dims[2] = 40; }));
+  EXPECT_TRUE(refused([](Problem* p) { p->outputs[1].dims[1] = p->outputs[1].max_dims[1] = 4; }));
+  EXPECT_TRUE(refused([](Problem* p) { p->inputs[2].dims[1] = p->inputs[2].max_dims[1] = 64; }));
+  EXPECT_TRUE(refused([](Problem* p) { p->inputs.pop_back(); }));
+  EXPECT_TRUE(refused([](Problem* p) { p->as<SiblingsParams>().joint = box_params(GemmParams()); }));
 }
 
 TEST(Siblings, AreAlikeButForTheirChannels) {

@@ -76,7 +76,8 @@ Status read_first(const Problem& p, const Problem& first, std::span<const Dims> 
 
 Result<TileReads> read_siblings(const Problem& p, std::span<const Dims> inputs, std::span<const Dims> results) {
   WOOTZ_ASSIGN_OR_RETURN(const Problem joint, joint_of(p));
-  WOOTZ_ASSIGN_OR_RETURN(const Dims all, joint_extents(results));
+  if (joint.is(Family::kGemm)) return unsupported("products by packed weights");
+  WOOTZ_ASSIGN_OR_RETURN(const Dims all, joint_extents(results, sibling_axes(joint)->output));
   WOOTZ_ASSIGN_OR_RETURN(TileReads r, tile_reads(joint, inputs, std::span(&all, 1)));
   for (const Dims& d : results) r.parts.push_back(d[1]);
   return r;

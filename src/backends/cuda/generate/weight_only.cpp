@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "backend/operand_dims.h"
+#include "backend/siblings.h"
 #include "backends/cuda/generate/expression.h"
 #include "backends/cuda/generate/families.h"
 
@@ -22,6 +23,24 @@ struct Chunked : NarrowProduct {
 bool is_wide(DType type) { return type == DType::kF32 || type == DType::kF16 || type == DType::kBF16; }
 
 }  // namespace
+
+Result<NarrowStep> narrow_step(const Problem& p, std::span<const Dims> results) {
+  NarrowStep s;
+  if (!p.is(Family::kSiblings)) {
+    if (!p.is(Family::kGemm) || p.outputs.size() != 1 || results.size() != 1)
+      return unsupported("family {}", family_name(p.family()));
+    s.product = p;
+    s.y = results[0];
+  } else {
+    WOOTZ_ASSIGN_OR_RETURN(s.product, joint_of(p));
+    if (!s.product.is(Family::kGemm)) return unsupported("siblings of family {}", family_name(s.product.family()));
+    WOOTZ_ASSIGN_OR_RETURN(s.y, joint_extents(results, sibling_axes(s.product)->output));
+  }
+  for (const Dims& y : results) s.columns.push_back(y.rank() == 0 ? 0 : y.back());
+  return s;
+}
+
+Result<NarrowStep> narrow_step(const Problem& p) { return narrow_step(p, operand_dims(p.outputs)); }
 
 Status check_narrow(const Problem& p) {
   const auto& params = p.as<GemmParams>();
@@ -78,10 +97,7 @@ Result<Chunked> describe(const Problem& p, std::span<const Dims> in, const Dims&
   return n;
 }
 
-Result<Chunked> at_optimum(const Problem& p) {
-  const std::vector<Dims> in = operand_dims(p.inputs);
-  return describe(p, in, p.outputs[0].dims);
-}
+Result<Chunked> at_optimum(const NarrowStep& s) { return describe(s.product, operand_dims(s.product.inputs), s.y); }
 
 }  // namespace
 
@@ -92,10 +108,25 @@ Status check_packed(const Problem& p, const BindArgs& args, std::span<const size
   return Status();
 }
 
-void add_narrow_operands(const Problem& p, KernelSource* source) {
+void add_narrow_operands(const NarrowStep& s, KernelSource* source) {
+  const Problem& p = s.product;
   source->type("X", storage_type(p.inputs[0].dtype));
   source->type("S", storage_type(p.inputs[2].dtype));
-  source->operand(fmt::format("{}* __restrict__", storage_type(p.outputs[0].dtype)), "y", {true, 0});
+  source->type("Y", storage_type(p.outputs[0].dtype));
+  std::string store;
+  int64_t end = 0;
+  for (size_t o = 0; o < s.columns.size(); ++o) {
+    const bool last = o + 1 == s.columns.size();
+    source->operand("Y* __restrict__", fmt::format("y{}", o), {true, static_cast<int>(o)});
+    source->number(fmt::format("columns{}", o), s.columns[o]);
+    source->number(fmt::format("begin{}", o), end);
+    end += s.columns[o];
+    if (!last) source->number(fmt::format("end{}", o), end);
+    store += last ? "  " : fmt::format("  if (m < c.end{}) {{\n    ", o);
+    store += fmt::format("p.y{0}[(s64)r * c.columns{0} + (m - c.begin{0})] = value;\n", o);
+    store += last ? "" : "    return;\n  }\n";
+  }
+  source->code("W_FN void store(const Operands& p, const Constants& c, int r, int m, Y value) {\n" + store + "}\n");
   source->operand("const X* __restrict__", "x", {false, 0});
   source->operand("const u32* __restrict__", "w", {false, 1});
   source->operand("const S* __restrict__", "scale", {false, 2});
@@ -103,8 +134,9 @@ void add_narrow_operands(const Problem& p, KernelSource* source) {
   source->epilogue_operands(p);
 }
 
-Status add_narrow_epilogue(const Problem& p, const BindArgs& args, KernelSource* source) {
-  const Dims& y = args.outputs[0];
+Status add_narrow_epilogue(const NarrowStep& step, const BindArgs& args, KernelSource* source) {
+  const Problem& p = step.product;
+  const Dims& y = step.y;
   std::vector<std::string> offsets;
   for (auto i = static_cast<size_t>(p.num_main); i < p.inputs.size(); ++i) {
     WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> s, strides_over(p.inputs[i].layout, args.inputs[i], y));
@@ -147,9 +179,11 @@ PackedForm packed_weights(const Problem& p, const Chunked& n, const HostTensor& 
 
 }  // namespace
 
-Status generate_weight_only(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
+Status generate_weight_only(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches) {
+  WOOTZ_ASSIGN_OR_RETURN(const NarrowStep step, narrow_step(problem, args.outputs));
+  const Problem& p = step.product;
   WOOTZ_RETURN_IF_ERROR(check_narrow(p));
-  WOOTZ_ASSIGN_OR_RETURN(const Chunked n, describe(p, args.inputs, args.outputs[0]));
+  WOOTZ_ASSIGN_OR_RETURN(const Chunked n, describe(p, args.inputs, step.y));
   if (n.rows == 0) return Status();
   const size_t grid = static_cast<size_t>(n.blocks() * n.columns);
   const size_t sizes[] = {0, n.weight_bytes(), grid * dtype_bytes(p.inputs[2].dtype, 1), grid};
@@ -163,7 +197,7 @@ Status generate_weight_only(const Problem& p, const BindArgs& args, std::vector<
   int64_t group = 32, rows = 1;
   while (group < kNarrowBlock && group < n.chunks() && n.columns / columns * group < 100000) group *= 2;
   while (rows < n.rows && rows < 8) rows *= 2;
-  KernelSource source("gemm/weight_only.cuh", transient(p, args));
+  KernelSource source("gemm/weight_only.cuh", transient(problem, args));
   source.fixed("kThreads", kNarrowBlock);
   source.fixed("kGroup", group);
   source.fixed("kColumns", columns);
@@ -173,7 +207,7 @@ Status generate_weight_only(const Problem& p, const BindArgs& args, std::vector<
   source.fixed("kWhole", n.depth % n.chunk() == 0);
   source.fixed("kHasZero", zeros);
   source.fixed("kZero", dtype_info(w).is_signed ? 1 << (n.bits - 1) : 0);
-  add_narrow_operands(p, &source);
+  add_narrow_operands(step, &source);
   const int64_t slices = blocks_for(n.columns, kNarrowBlock / group * columns);
   source.number("columns", n.columns);
   source.number("depth", n.depth);
@@ -184,12 +218,14 @@ Status generate_weight_only(const Problem& p, const BindArgs& args, std::vector<
   source.number("slices", slices);
   source.code(
       fmt::format("W_FN u8 zero_point(const Operands& p, s64 at) {{ return {}; }}\n", zeros ? "p.zero[at]" : "0"));
-  WOOTZ_RETURN_IF_ERROR(add_narrow_epilogue(p, args, &source));
+  WOOTZ_RETURN_IF_ERROR(add_narrow_epilogue(step, args, &source));
   return source.finish(kNarrowBlock, slices * ((n.rows + rows - 1) / rows), launches);
 }
 
 double estimate_weight_only(const Problem& p) {
-  const Result<Chunked> n = at_optimum(p);
+  const Result<NarrowStep> step = narrow_step(p);
+  if (!step.ok()) return 0;
+  const Result<Chunked> n = at_optimum(*step);
   if (!n.ok() || n->rows > kMostRows) return 0;
   const double passes = static_cast<double>((n->rows + 7) / 8);
   return 2 + passes * static_cast<double>(n->weight_bytes()) / 2e6;
@@ -197,8 +233,9 @@ double estimate_weight_only(const Problem& p) {
 
 Result<std::optional<PackedForm>> pack_weight_only(const Problem& p, int input, const HostTensor& source) {
   if (input < 1 || input >= p.num_main) return std::optional<PackedForm>{};
-  WOOTZ_ASSIGN_OR_RETURN(const Chunked n, at_optimum(p));
-  if (input == 1) return std::optional(packed_weights(p, n, source));
+  WOOTZ_ASSIGN_OR_RETURN(const NarrowStep step, narrow_step(p));
+  WOOTZ_ASSIGN_OR_RETURN(const Chunked n, at_optimum(step));
+  if (input == 1) return std::optional(packed_weights(step.product, n, source));
   if (input == 2) return std::optional(transposed_form(source, n.blocks(), n.columns));
   const auto make = [n, source](std::span<std::byte> to) {
     for (int64_t b = 0; b < n.blocks(); ++b)

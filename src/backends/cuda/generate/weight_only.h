@@ -12,16 +12,26 @@ struct NarrowProduct {
   int64_t blocks() const { return (depth + block - 1) / block; }
 };
 
+// A step of family gemm, or several products of one tensor as one, of family siblings.
+struct NarrowStep {
+  Problem product;               // the one with the columns of all
+  Dims y;                        // its result, where extents of the step's were given
+  std::vector<int64_t> columns;  // of each result
+};
+Result<NarrowStep> narrow_step(const Problem& problem, std::span<const Dims> results);
+Result<NarrowStep> narrow_step(const Problem& problem);  // at the optimum
+
 // Errors: types, layouts or extents that do not go together, or that no generated kernel takes.
 Status check_narrow(const Problem& problem);
 Result<NarrowProduct> narrow_product(const Problem& problem, std::span<const Dims> in, const Dims& y);
 
 // Errors: fewer bytes of a packed operand than here by operand.
 Status check_packed(const Problem& problem, const BindArgs& args, std::span<const size_t> bytes);
-// Types X and S; y, x, w, scale, and zero where there are zero points; the expression's operands.
-void add_narrow_operands(const Problem& problem, KernelSource* source);
+// Types X, S and Y; y0 and on, x, w, scale, and zero where there are zero points; the expression's operands. Kernels
+// store by store(p, c, r, m, value).
+void add_narrow_operands(const NarrowStep& step, KernelSource* source);
 // The expression's operands, which it reads at row r and column m.
-Status add_narrow_epilogue(const Problem& problem, const BindArgs& args, KernelSource* source);
+Status add_narrow_epilogue(const NarrowStep& step, const BindArgs& args, KernelSource* source);
 
 // Element i, from the least on.
 uint8_t packed_bits(const HostTensor& values, int64_t i);

@@ -40,10 +40,7 @@ Result<WeightTiles> tiles_of(const Problem& p, std::span<const Dims> in, const D
   return n;
 }
 
-Result<WeightTiles> at_optimum(const Problem& p) {
-  const std::vector<Dims> in = operand_dims(p.inputs);
-  return tiles_of(p, in, p.outputs[0].dims);
-}
+Result<WeightTiles> at_optimum(const NarrowStep& s) { return tiles_of(s.product, operand_dims(s.product.inputs), s.y); }
 
 // Bit i * 4 of word s of thread `lane`: of product s, weights i and i + 4 are the halves of operand i.
 PackedForm packed_weights(const Problem& p, const WeightTiles& n, const HostTensor& source) {
@@ -85,21 +82,23 @@ PackedForm packed_grid(const WeightTiles& n, const HostTensor& source) {
 
 }  // namespace
 
-Status generate_weight_tiles(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
+Status generate_weight_tiles(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches) {
+  WOOTZ_ASSIGN_OR_RETURN(const NarrowStep step, narrow_step(problem, args.outputs));
+  const Problem& p = step.product;
   WOOTZ_RETURN_IF_ERROR(check_narrow(p));
-  WOOTZ_ASSIGN_OR_RETURN(const WeightTiles n, tiles_of(p, args.inputs, args.outputs[0]));
+  WOOTZ_ASSIGN_OR_RETURN(const WeightTiles n, tiles_of(p, args.inputs, step.y));
   if (n.rows == 0) return Status();
   const size_t sizes[] = {0, n.weight_bytes(), n.grid() * dtype_bytes(p.inputs[2].dtype, 1), n.grid()};
   WOOTZ_RETURN_IF_ERROR(check_packed(p, args, sizes));
   const bool zeros = p.num_main > 3;
-  KernelSource source("gemm/weight_tiles.cuh", transient(p, args));
+  KernelSource source("gemm/weight_tiles.cuh", transient(problem, args));
   source.fixed("kThreads", n.warps() * 32);
   source.fixed("kRows", n.at_once());
   source.fixed("kEach", n.each());
   source.fixed("kAhead", std::min(n.each(), kMostAhead));
   source.fixed("kHasZero", zeros);
   source.fixed("kZero", dtype_info(p.inputs[1].dtype).is_signed ? 8 : 0);
-  add_narrow_operands(p, &source);
+  add_narrow_operands(step, &source);
   source.number("columns", n.columns);
   source.number("depth", n.depth);
   source.number("rows", n.rows);
@@ -109,13 +108,15 @@ Status generate_weight_tiles(const Problem& p, const BindArgs& args, std::vector
   source.number("tiles", n.tiles());
   source.code(
       fmt::format("W_FN u8 zero_point(const Operands& p, s64 at) {{ return {}; }}\n", zeros ? "p.zero[at]" : "0"));
-  WOOTZ_RETURN_IF_ERROR(add_narrow_epilogue(p, args, &source));
+  WOOTZ_RETURN_IF_ERROR(add_narrow_epilogue(step, args, &source));
   return source.finish(static_cast<int>(n.warps() * 32), n.tiles() * ((n.rows + n.at_once() - 1) / n.at_once()),
                        launches);
 }
 
 double estimate_weight_tiles(const Problem& p) {
-  const Result<WeightTiles> n = at_optimum(p);
+  const Result<NarrowStep> step = narrow_step(p);
+  if (!step.ok()) return 0;
+  const Result<WeightTiles> n = at_optimum(*step);
   if (!n.ok() || n->rows > kMostRows) return 0;
   const double passes = static_cast<double>((n->rows + 7) / 8);
   return 1.5 + passes * static_cast<double>(n->weight_bytes()) / 3e6;
@@ -123,8 +124,9 @@ double estimate_weight_tiles(const Problem& p) {
 
 Result<std::optional<PackedForm>> pack_weight_tiles(const Problem& p, int input, const HostTensor& source) {
   if (input < 1 || input >= p.num_main) return std::optional<PackedForm>{};
-  WOOTZ_ASSIGN_OR_RETURN(const WeightTiles n, at_optimum(p));
-  return std::optional(input == 1 ? packed_weights(p, n, source) : packed_grid(n, source));
+  WOOTZ_ASSIGN_OR_RETURN(const NarrowStep step, narrow_step(p));
+  WOOTZ_ASSIGN_OR_RETURN(const WeightTiles n, at_optimum(step));
+  return std::optional(input == 1 ? packed_weights(step.product, n, source) : packed_grid(n, source));
 }
 
 }  // namespace wootz::cuda

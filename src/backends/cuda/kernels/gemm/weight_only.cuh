@@ -5,6 +5,7 @@
 //   0 in the packed weights; Constants {columns, depth, rows; chunks: of a column; blocks: of a column; block: chunks
 //   that share a scale; slices: blocks of threads for the columns}; zero_point(p, at)          a packed zero point
 //   epilogue(p, c, s, r, m)    the expression after the sum
+//   store(p, c, r, m, value)   into the result that column m is of
 #pragma once
 #include "backends/cuda/kernels/common/prelude.cuh"
 
@@ -131,6 +132,6 @@ W_FN void kernel(const Operands& p, const Constants& c) {
     for (int j = 0; j < kColumns; ++j) {
       const float sum = w_group<kTogether, kGroup, true>(sums[r][j], shared, Sum());
       if (lane == 0 && m0 + j < c.columns && r0 + r < c.rows)
-        p.y[(s64)(r0 + r) * c.columns + m0 + j] = epilogue(p, c, sum, r0 + r, m0 + j);
+        store(p, c, r0 + r, m0 + j, epilogue(p, c, sum, r0 + r, m0 + j));
     }
 }

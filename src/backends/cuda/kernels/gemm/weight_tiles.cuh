@@ -8,6 +8,7 @@
 // block: chunks that share a scale; tiles: of columns}
 //   u8 zero_point(p, at)       a packed zero point
 //   epilogue(p, c, s, r, m)    the expression after the sum
+//   store(p, c, r, m, value)   into the result that column m is of
 #pragma once
 #include "backends/cuda/kernels/gemm/mma.cuh"
 
@@ -139,6 +140,6 @@ W_FN void kernel(const Operands& p, const Constants& c) {
     float sum = 0;
 #pragma unroll
     for (int k = 0; k < kWarps; ++k) sum += shared[k][r][i % kTile];
-    if (r0 + r < c.rows && m < c.columns) p.y[(s64)(r0 + r) * c.columns + m] = epilogue(p, c, sum, r0 + r, m);
+    if (r0 + r < c.rows && m < c.columns) store(p, c, r0 + r, m, epilogue(p, c, sum, r0 + r, m));
   }
 }
