@@ -136,15 +136,16 @@ struct FamilyWork {
 };
 constexpr FamilyWork kWork[] = {
     {Family::kPointwise, nothing, 0},  // the epilogue is all
-    {Family::kConv, conv, 2},         {Family::kGemm, gemm, 2},
-    {Family::kReduce, reduce, 1},     {Family::kSoftmax, softmax, 1},
-    {Family::kNorm, norm, 1},         {Family::kPool, pool, 1},
-    {Family::kMove, nothing, 0},      {Family::kReformat, nothing, 0},
-    {Family::kGather, nothing, 0},    {Family::kScatter, nothing, 0},
-    {Family::kResize, resize, 1},     {Family::kAttention, attention, 2},
-    {Family::kTopK, nothing, 0},      {Family::kRnn, rnn, 3},
-    {Family::kChain, chain, 2},       {Family::kSqueezeExcite, squeeze_excite, 3},
-    {Family::kSiblings, siblings, 2}, {Family::kEmbedding, embedding, 2},
+    {Family::kConv, conv, 2},           {Family::kGemm, gemm, 2},
+    {Family::kReduce, reduce, 1},       {Family::kSoftmax, softmax, 1},
+    {Family::kNorm, norm, 1},           {Family::kPool, pool, 1},
+    {Family::kMove, nothing, 0},        {Family::kReformat, nothing, 0},
+    {Family::kGather, nothing, 0},      {Family::kScatter, nothing, 0},
+    {Family::kResize, resize, 1},       {Family::kAttention, attention, 2},
+    {Family::kTopK, nothing, 0},        {Family::kRnn, rnn, 3},
+    {Family::kChain, chain, 2},         {Family::kSqueezeExcite, squeeze_excite, 3},
+    {Family::kSiblings, siblings, 2},   {Family::kConcats, nothing, 0},
+    {Family::kEmbedding, embedding, 2},
 };
 
 double bytes_of(const std::vector<TensorDesc>& descs, Extents dims) {

@@ -8,6 +8,7 @@
 #include "backend/embedding.h"
 #include "backend/siblings.h"
 #include "backend/squeeze_excite.h"
+#include "lower/concats.h"
 #include "lower/context.h"
 
 namespace wootz {
@@ -153,6 +154,23 @@ Result<bool> join_siblings(LowerContext& ctx, const Node& node, std::span<const 
   return true;
 }
 
+// Concatenations as one step, where a provider offers to make that; false: they are not.
+Result<bool> join_concats(LowerContext& ctx, const Node& node, std::span<const Step> steps) {
+  if (steps.size() < 2) return false;
+  std::vector<TensorIndex> results;
+  for (const Value* value : node.outputs()) {
+    WOOTZ_ASSIGN_OR_RETURN(const TensorIndex tensor, ctx.tensor(value));
+    results.push_back(tensor);
+  }
+  std::optional<Step> made = concats_as_one(steps, results);
+  if (!made) return false;
+  made->name = node.name();
+  made->provenance = node.provenance();
+  if (!ctx.offered(*made)) return false;
+  ctx.replace_last(steps.size(), node, std::move(*made));
+  return true;
+}
+
 }  // namespace
 
 Result<bool> lower_chain(LowerContext& ctx, const Node& node) {
@@ -174,6 +192,8 @@ Result<bool> lower_chain(LowerContext& ctx, const Node& node) {
     WOOTZ_ASSIGN_OR_RETURN(const bool together, join_siblings(ctx, node, made));
     if (together) return true;
   }
+  WOOTZ_ASSIGN_OR_RETURN(const bool concats, join_concats(ctx, node, made));
+  if (concats) return true;
   std::optional<Step> step = made.size() == inside.size() ? joined(made) : std::nullopt;
   if (!step || (node.num_outputs() > 1 && !keep_first(node, made, &*step))) return true;
   step->name = node.name();

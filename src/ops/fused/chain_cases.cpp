@@ -87,6 +87,27 @@ void add_concat(CaseList& list, const char* name, DType type, const std::vector<
   list.add(name, "Chain", std::move(inputs), {{"body", body}}, 1, std::move(constants));
 }
 
+// Two concatenations, each of what came before, cast, and of a transposed part.
+void add_caches(CaseList& list, const char* name, DType type, const Dims& past, int64_t more) {
+  const auto body = std::make_shared<Graph>("body");
+  std::vector<HostTensor> inputs;
+  for (int i = 0; i < 2; ++i) {
+    inputs.push_back(list.random(DType::kF32, past));
+    inputs.push_back(list.random(type, {past[0], more, past[1], past[3]}));
+  }
+  std::vector<Value*> v;
+  for (const HostTensor& t : inputs) v.push_back(body->add_input("", t.dtype(), to_shape(t.dims())));
+  for (size_t i = 0; i < 4; i += 2) {
+    Node* const cast = body->add_node(op("Cast"), "", {v[i]}, {{"to", std::string(dtype_name(type))}});
+    Node* const moved = body->add_node(op("Transpose"), "", {v[i + 1]}, {{"perm", std::vector<int64_t>{0, 2, 1, 3}}});
+    if (!infer_node(*cast).ok() || !infer_node(*moved).ok()) return;  // as above
+    Node* const whole = body->add_node(op("Concat"), "", {cast->output(), moved->output()}, {{"axis", int64_t{2}}});
+    if (!infer_node(*whole).ok()) return;
+    body->mark_output(whole->output());
+  }
+  list.add(name, "Chain", std::move(inputs), {{"body", body}}, 2);
+}
+
 // Rows of two tables and what is added to them, normalized.
 void add_embedding(CaseList& list, const char* name, DType type, const Dims& indices, int64_t length) {
   const auto body = std::make_shared<Graph>("body");
@@ -260,6 +281,8 @@ void chain_cases(CaseList& list) {
   add_gated(list, "fused/chain_gated_bf16", DType::kBF16, {1, 40, 7, 6}, 8, 5);
   add_concat(list, "fused/chain_concat", DType::kF32, {{2, 8, 5, 7}, {2, 3, 5, 7}, {2, 16, 5, 7}}, {27, 1, 1}, 1);
   add_concat(list, "fused/chain_concat_f16", DType::kF16, {{3, 4, 8}, {3, 4, 24}}, {4, 32}, 2);
+  add_caches(list, "fused/chain_caches_f16", DType::kF16, {2, 3, 5, 24}, 2);
+  add_caches(list, "fused/chain_caches_bf16", DType::kBF16, {1, 4, 7, 10}, 1);
   add_embedding(list, "fused/chain_embedding", DType::kF32, {2, 5}, 24);
   add_norm(list, "fused/chain_norm_f16", DType::kF16, "LayerNorm", {2, 9, 72}, 40, true);
   add_norm(list, "fused/chain_norm_bf16", DType::kBF16, "RMSNorm", {35, 136}, 24, false);

@@ -69,6 +69,15 @@ Result<bool> chain_nodes(Graph& graph, std::span<Node* const> nodes, bool keeps_
   return true;
 }
 
+Result<bool> enclose_nodes(Graph& graph, std::span<Node* const> nodes, std::vector<Value*> operands,
+                           const std::vector<Value*>& results) {
+  const std::set<const Value*> different(operands.begin(), operands.end());
+  if (different.size() != operands.size() || different.count(nullptr) != 0) return false;
+  Node* const last = results.back()->producer();
+  WOOTZ_RETURN_IF_ERROR(enclose(graph, nodes, std::move(operands), results, *last, last));
+  return true;
+}
+
 Result<bool> group_siblings(Graph& graph, std::span<Node* const> nodes, size_t shared) {
   std::vector<Value*> operands, results;
   for (const Node* node : nodes) {

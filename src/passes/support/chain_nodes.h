@@ -12,6 +12,12 @@ namespace wootz {
 // becomes the chain's second result. False, and an untouched graph: an operand is missing or twice among theirs.
 Result<bool> chain_nodes(Graph& graph, std::span<Node* const> nodes, bool keeps_first = false);
 
+// Puts a Chain in the place of the nodes, in this order, which is one of the graph's, where the last of `results` is
+// made; these are all that others read of them, behind that place. `operands`: what they read but do not make. False,
+// and an untouched graph: one of these is twice among them.
+Result<bool> enclose_nodes(Graph& graph, std::span<Node* const> nodes, std::vector<Value*> operands,
+                           const std::vector<Value*>& results);
+
 // Puts a Chain in the place of nodes alike, of one result each, where the first stands. Their first `shared` operands
 // are the same, further ones are constants. The Chain's operands are those, and then of each node its own. False, and
 // an untouched graph: an operand is missing or twice among these.

@@ -153,7 +153,8 @@ std::vector<Dims> CheckCase::output_dims() const {
 }
 
 int64_t longest_sum(const Problem& problem) {
-  if (problem.num_main == 0 || problem.inputs.empty() || problem.outputs.empty()) return 1;
+  if (problem.num_main == 0 || problem.inputs.empty() || problem.outputs.empty() || problem.is(Family::kConcats))
+    return 1;
   const bool chain = problem.is(Family::kChain);
   if (const auto* siblings = problem.as_if<SiblingsParams>())
     if (siblings->joint.get() != nullptr && family_of(siblings->joint.get()->params) == Family::kGemm)
