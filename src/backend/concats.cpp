@@ -21,7 +21,7 @@ Status place(const ConcatsParams& params, const Dims& x, const Dims& y, int64_t*
     part->perm.resize(y.size());
     std::iota(part->perm.begin(), part->perm.end(), 0);
   }
-  if (axis >= y.size() || x.size() != y.size() || part->perm.size() != y.size() || !is_permutation(part->perm))
+  if (x.size() != y.size() || part->perm.size() != y.size() || !is_permutation(part->perm))
     return invalid_argument("concats: {} in {} along axis {}", x.to_string(), y.to_string(), params.axis);
   for (size_t a = 0; a < y.size(); ++a) {
     const int64_t extent = x[static_cast<size_t>(part->perm[a])];
@@ -45,6 +45,8 @@ Result<std::vector<ConcatPart>> concat_parts(const Problem& concats, std::span<c
   std::vector<ConcatPart> parts;
   for (size_t o = 0; o < outputs.size(); ++o) {
     int64_t end = 0;
+    if (params.axis >= outputs[o].rank())
+      return invalid_argument("concats: axis {} of {}", params.axis, outputs[o].to_string());
     for (int64_t i = 0; i < params.counts[o]; ++i) {
       if (parts.size() == inputs.size()) return invalid_argument("concats: {} parts", inputs.size());
       ConcatPart part{.input = parts.size(), .output = o};

@@ -47,16 +47,24 @@ std::optional<SiblingAxes> axes_of_convolution(const Problem& p) {
   return axes;
 }
 
-// What the expression reads has a value for each column, too.
+template <class Params>
+const Params* in_box(const FamilyParamsBox& box) {
+  return box.get() == nullptr ? nullptr : std::get_if<Params>(&box.get()->params);
+}
+
+// What the expression reads has a value for each column, too. The rows may be normalized.
 std::optional<SiblingAxes> axes_of_product(const Problem& p) {
-  const auto* gemm = p.as_if<GemmParams>();
-  if (gemm == nullptr || gemm->w_block == 0 || gemm->has_bias || p.num_main < 3 || p.outputs[0].dims.rank() < 2 ||
-      p.inputs.size() < static_cast<size_t>(p.num_main))
+  const auto* chain = p.as_if<ChainParams>();
+  if (chain != nullptr && in_box<NormParams>(chain->first) == nullptr) return std::nullopt;
+  const auto* gemm = chain == nullptr ? p.as_if<GemmParams>() : in_box<GemmParams>(chain->second);
+  const int64_t shared = chain == nullptr ? 1 : chain->first_inputs;
+  if (gemm == nullptr || gemm->w_block == 0 || gemm->has_bias || shared < 1 || p.num_main < shared + 2 ||
+      p.outputs[0].dims.rank() < 2 || p.inputs.size() < static_cast<size_t>(p.num_main))
     return std::nullopt;
-  SiblingAxes axes{.shared = 1, .output = p.outputs[0].dims.size() - 1};
-  for (size_t i = 1; i < p.inputs.size(); ++i) {
+  SiblingAxes axes{.shared = static_cast<size_t>(shared), .output = p.outputs[0].dims.size() - 1};
+  for (size_t i = axes.shared; i < p.inputs.size(); ++i) {
     if (p.inputs[i].dims.empty()) return std::nullopt;
-    axes.inputs.push_back(i == 1 && gemm->trans_b ? 0 : p.inputs[i].dims.size() - 1);
+    axes.inputs.push_back(i == axes.shared && gemm->trans_b ? 0 : p.inputs[i].dims.size() - 1);
   }
   return axes;
 }
@@ -65,7 +73,8 @@ std::optional<SiblingAxes> axes_of_product(const Problem& p) {
 
 std::optional<SiblingAxes> sibling_axes(const Problem& p) {
   if (p.outputs.empty()) return std::nullopt;
-  std::optional<SiblingAxes> axes = p.is(Family::kGemm) ? axes_of_product(p) : axes_of_convolution(p);
+  std::optional<SiblingAxes> axes = axes_of_product(p);
+  if (!axes) axes = axes_of_convolution(p);
   return axes && go_together(p, *axes) ? axes : std::nullopt;
 }
 

@@ -20,8 +20,8 @@ struct SiblingAxes {
   size_t output = 0;
 };
 
-// Of a convolution, a chain that ends in one, or a product by packed weights. Null: there are no constant weights, or
-// it is none of these.
+// Of a convolution, a chain that ends in one, or a product by packed weights, whose rows may be normalized. Null: there
+// are no constant weights, or it is none of these.
 std::optional<SiblingAxes> sibling_axes(const Problem& problem);
 
 // The problems as one, whose constants are those of all. Null: they differ in more than their channels.

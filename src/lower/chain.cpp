@@ -124,14 +124,17 @@ bool lies_in_bytes(const TensorDesc& t, size_t axis) {
   return elements * dtype_bits(t.dtype) % 8 == 0;
 }
 
-// Steps alike of the same operands as one, where a provider offers to compute that; false: they are not.
-Result<bool> join_siblings(LowerContext& ctx, const Node& node, std::span<const Step> steps) {
+// Steps alike of the same operands as one, where a provider offers to compute that; false: they are not. `norm`: the
+// step in front of them, to be part of it; or null.
+Result<bool> join_alike(LowerContext& ctx, const Node& node, const Step* norm, std::span<const Step> steps) {
   std::vector<Problem> problems;
-  for (const Step& step : steps) problems.push_back(step.problem);
+  for (const Step& step : steps)
+    problems.push_back(norm == nullptr ? step.problem : make_chain(norm->problem, step.problem));
   std::optional<Problem> problem = make_siblings(problems);
   if (!problem) return false;
   const SiblingAxes axes = *sibling_axes(problems[0]);
-  const auto shared = static_cast<ptrdiff_t>(axes.shared);
+  const size_t own = norm == nullptr ? axes.shared : 1;  // operands that they share
+  const auto shared = static_cast<ptrdiff_t>(own);
   for (size_t i = 0; i < axes.inputs.size(); ++i)
     for (const Problem& each : problems)
       if (!lies_in_bytes(each.inputs[axes.shared + i], axes.inputs[i])) return false;
@@ -144,14 +147,27 @@ Result<bool> join_siblings(LowerContext& ctx, const Node& node, std::span<const 
     if (!std::equal(made.inputs.begin(), made.inputs.end(), step.inputs.begin())) return false;
     made.outputs.push_back(step.outputs[0]);
   }
+  if (norm != nullptr) made.inputs = norm->inputs;
   if (!ctx.offered(made)) return false;
   for (size_t i = axes.shared; i < made.problem.inputs.size(); ++i) {
-    const size_t axis = axes.inputs[i - axes.shared];
-    WOOTZ_ASSIGN_OR_RETURN(const TensorIndex all, stacked(ctx, steps, i, axis, made.problem.inputs[i].dims));
+    const size_t part = i - axes.shared;
+    WOOTZ_ASSIGN_OR_RETURN(const TensorIndex all,
+                           stacked(ctx, steps, own + part, axes.inputs[part], made.problem.inputs[i].dims));
     made.inputs.push_back(all);
   }
-  ctx.replace_last(steps.size(), node, std::move(made));
+  ctx.replace_last(steps.size() + (norm == nullptr ? 0 : 1), node, std::move(made));
   return true;
+}
+
+// The same with the normalization of what all of them read in front, where a provider takes that in.
+Result<bool> join_siblings(LowerContext& ctx, const Node& node, std::span<const Step> steps) {
+  const auto is_reader = [&](const Step& s) { return !s.inputs.empty() && s.inputs[0] == steps[0].outputs[0]; };
+  const bool normed = steps.size() > 2 && steps[0].problem.is(Family::kNorm) && steps[0].outputs.size() == 1 &&
+                      std::all_of(steps.begin() + 1, steps.end(), is_reader);
+  if (!normed) return join_alike(ctx, node, nullptr, steps);
+  WOOTZ_ASSIGN_OR_RETURN(const bool whole, join_alike(ctx, node, &steps[0], steps.subspan(1)));
+  if (whole) return true;
+  return join_alike(ctx, node, nullptr, steps.subspan(1));
 }
 
 // Concatenations as one step, where a provider offers to make that; false: they are not.

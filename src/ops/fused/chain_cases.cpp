@@ -152,9 +152,9 @@ void add_norm(CaseList& list, const char* name, DType type, const char* norm, co
   list.add(name, "Chain", std::move(inputs), {{"body", body}}, kept ? 2 : 1, {false, true, true, true}, 64);
 }
 
-// Products of one tensor by weights of 4 bits, with a result each.
+// Products of one tensor by weights of 4 bits, with a result each. `norm`: what its rows go through first, or null.
 void add_products(CaseList& list, const char* name, DType type, const Dims& x, const std::vector<int64_t>& columns,
-                  int64_t block, bool transposed) {
+                  int64_t block, bool transposed, const char* norm = nullptr) {
   const auto body = std::make_shared<Graph>("body");
   std::vector<HostTensor> inputs;
   const auto add = [&](DType own, const Dims& dims, double least, double most) {
@@ -162,7 +162,12 @@ void add_products(CaseList& list, const char* name, DType type, const Dims& x, c
     return body->add_input("", own, to_shape(dims));
   };
   const int64_t depth = x.back();
-  Value* const rows = add(type, x, -1, 1);
+  Value* rows = add(type, x, -1, 1);
+  if (norm != nullptr) {
+    Node* const n = body->add_node(op(norm), "", {rows, add(type, {depth}, -1, 1)}, {{"axis", int64_t{-1}}});
+    if (!infer_node(*n).ok()) return;  // as above
+    rows = n->output();
+  }
   AttrMap attributes{{"block", block}};
   if (transposed) attributes["trans_b"] = int64_t{1};
   for (const int64_t count : columns) {
@@ -273,6 +278,9 @@ void chain_cases(CaseList& list) {
   add_products(list, "fused/products_f16", DType::kF16, {1, 3, 128}, {48, 16}, 64, false);
   add_products(list, "fused/products_bf16", DType::kBF16, {1, 192}, {16, 32, 64}, 192, true);
   add_products(list, "fused/products", DType::kF32, {2, 2, 96}, {16, 16}, 32, false);
+  add_products(list, "fused/normed_products_f16", DType::kF16, {1, 2, 128}, {48, 16}, 64, false, "LayerNorm");
+  add_products(list, "fused/normed_products_bf16", DType::kBF16, {5, 192}, {16, 32, 64}, 192, true, "RMSNorm");
+  add_products(list, "fused/normed_product_f16", DType::kF16, {8, 64}, {33}, 64, false, "LayerNorm");
   const AttrMap mean{{"kind", std::string("avg")}, {"global", int64_t{1}}};
   add_gate(list, "fused/chain_squeeze_excite",
            {f32({2, 24, 5, 7}), f32({6, 24, 1, 1}), f32({6}), f32({24, 6, 1, 1}), f32({24})}, mean,

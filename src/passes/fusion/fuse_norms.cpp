@@ -1,7 +1,9 @@
 // A normalization of rows and the product of 16-bit floats that reads them: one node, which a step may compute whole,
 // since a product can take mean and deviation of its rows out of its sums. Where others read the normalized rows too,
-// as the residual of a transformer's block, they are the node's second result. Runs when nothing else changes any more,
-// as fuse_chains does. Where no kernel takes it, it is lowered as two steps.
+// as the residual of a transformer's block, they are the node's second result. Likewise a product by packed weights, or
+// siblings of that kind, as a decoder has them, whose rows are so few that each block of a product may normalize them
+// for itself. Runs when nothing else changes any more, as fuse_chains does. Where no kernel takes it, it is lowered as
+// two steps.
 #include <algorithm>
 
 #include "ops/infer.h"
@@ -25,7 +27,7 @@ bool is_plain_norm(const Node& node) {
 }
 
 bool is_product_of(const Node& node, const Value* rows) {
-  return node.is("MatMul") && node.num_outputs() == 1 && !node.has_attr("x_scale") &&
+  return (node.is("MatMul") || node.is("WeightOnlyMatMul")) && node.num_outputs() == 1 && !node.has_attr("x_scale") &&
          node.attr_int("trans_a", 0) == 0 && node.input(0) == rows && node.input(1) != nullptr &&
          node.input(1)->is_constant() && node.input(1)->rank() == 2 &&
          std::count(node.inputs().begin(), node.inputs().end(), rows) == 1;
@@ -45,9 +47,20 @@ Node* first_product(const Graph& graph, const Value* rows, const Places& places)
     return at == places.end() ? -1 : at->second;
   };
   if (product == nullptr || place(product) < 0) return nullptr;
+  if (product->is("WeightOnlyMatMul") && rows->uses().size() > 1) return nullptr;
   for (const Use& use : rows->uses())
     if (use.node != product && place(use.node) <= place(product)) return nullptr;
   return product;
+}
+
+// What join_siblings made of products by packed weights, which alone read these rows; null: it is none.
+Node* siblings_of(const Value* rows) {
+  Node* const chain = rows->uses().size() == 1 ? only_user(rows) : nullptr;
+  const std::shared_ptr<Graph> body = chain == nullptr || !chain->is("Chain") ? nullptr : chain->attr_graph("body");
+  if (body == nullptr || chain->input(0) != rows) return nullptr;
+  for (const Node* node = body->first(); node != nullptr; node = node->next())
+    if (!node->is("WeightOnlyMatMul") || node->input(0) != body->inputs()[0]) return nullptr;
+  return chain;
 }
 
 // A normalization whose rows a product reads as a view of other leading axes is one of such a view; otherwise the node
@@ -87,6 +100,12 @@ Result<bool> fuse_norms(Graph& graph) {
     const DType type =
         node->num_outputs() == 1 && node->output() != nullptr ? node->output()->dtype() : DType::kInvalid;
     if ((type != DType::kF16 && type != DType::kBF16) || !is_plain_norm(*node)) continue;
+    if (Node* const siblings = siblings_of(node->output())) {
+      if (next == siblings) next = siblings->next();
+      WOOTZ_ASSIGN_OR_RETURN(const bool fused, chain_in_front(graph, node, siblings));
+      changed = changed || fused;
+      continue;
+    }
     Node* product = first_product(graph, node->output(), places);
     if (product == nullptr) {
       WOOTZ_ASSIGN_OR_RETURN(Node* const moved, of_view(graph, node, places));

@@ -78,6 +78,36 @@ Result<bool> enclose_nodes(Graph& graph, std::span<Node* const> nodes, std::vect
   return true;
 }
 
+Result<bool> chain_in_front(Graph& graph, Node* node, Node* chain) {
+  const std::shared_ptr<Graph> old = chain->attr_graph("body");
+  std::vector<Value*> operands = node->inputs();
+  operands.insert(operands.end(), chain->inputs().begin() + 1, chain->inputs().end());
+  const std::set<const Value*> different(operands.begin(), operands.end());
+  if (different.size() != operands.size() || different.count(nullptr) != 0) return false;
+  const auto body = std::make_shared<Graph>(old->name());
+  body->share_symbols(graph);
+  std::unordered_map<const Value*, Value*> inside;
+  std::vector<Value*> given;
+  for (const Value* v : operands) given.push_back(body->add_input(v->name(), v->dtype(), v->shape()));
+  const auto own = given.begin() + node->num_inputs();
+  WOOTZ_ASSIGN_OR_RETURN(inside[old->inputs()[0]], copy_into(*body, *node, {given.begin(), own}));
+  for (size_t i = 1; i < old->inputs().size(); ++i) inside[old->inputs()[i]] = own[static_cast<ptrdiff_t>(i) - 1];
+  for (const Node* each = old->first(); each != nullptr; each = each->next()) {
+    std::vector<Value*> inputs;
+    for (const Value* v : each->inputs()) inputs.push_back(inside.at(v));
+    WOOTZ_ASSIGN_OR_RETURN(inside[each->output()], copy_into(*body, *each, std::move(inputs)));
+  }
+  for (const Value* v : old->outputs()) body->mark_output(inside.at(v));
+  Node* made = graph.add_node(op("Chain"), graph.unique_name(chain->name()), std::move(operands), {{"body", body}},
+                              chain->num_outputs(), chain);
+  made->add_provenance(*node);
+  made->add_provenance(*chain);
+  WOOTZ_RETURN_IF_ERROR(infer_node(*made));
+  const std::vector<Value*> results(chain->outputs().begin(), chain->outputs().end());
+  for (size_t o = 0; o < results.size(); ++o) take_place(graph, results[o], made->output(static_cast<int>(o)));
+  return true;
+}
+
 Result<bool> group_siblings(Graph& graph, std::span<Node* const> nodes, size_t shared) {
   std::vector<Value*> operands, results;
   for (const Node* node : nodes) {

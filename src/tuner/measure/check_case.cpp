@@ -156,9 +156,12 @@ int64_t longest_sum(const Problem& problem) {
   if (problem.num_main == 0 || problem.inputs.empty() || problem.outputs.empty() || problem.is(Family::kConcats))
     return 1;
   const bool chain = problem.is(Family::kChain);
-  if (const auto* siblings = problem.as_if<SiblingsParams>())
-    if (siblings->joint.get() != nullptr && family_of(siblings->joint.get()->params) == Family::kGemm)
+  if (const auto* siblings = problem.as_if<SiblingsParams>(); siblings != nullptr && siblings->joint.get() != nullptr) {
+    const auto* normed = std::get_if<ChainParams>(&siblings->joint.get()->params);
+    const FamilyBox* const product = normed == nullptr ? siblings->joint.get() : normed->second.get();
+    if (product != nullptr && family_of(product->params) == Family::kGemm)
       return problem.inputs[0].dims.rank() == 0 ? 1 : std::max<int64_t>(1, problem.inputs[0].dims.back());
+  }
   if (chain || problem.is(Family::kSiblings)) {  // all parts' weights
     double sum = 1;
     const FamilyBox* const second = chain ? problem.as<ChainParams>().second.get() : nullptr;

@@ -19,8 +19,7 @@ Result<HostTensor> part_of(const HostTensor& whole, const Dims& at, const Dims& 
   if (!within)
     return invalid_argument("{} from {} on, of {}", extents.to_string(), at.to_string(), whole.dims().to_string());
   WOOTZ_ASSIGN_OR_RETURN(HostTensor part, HostTensor::allocate(whole.dtype(), extents));
-  const int64_t row = rank == 0 ? 1 : extents[rank - 1];
-  const int64_t rows = row == 0 ? 0 : part.volume() / row;
+  const int64_t row = rank == 0 ? 1 : extents[rank - 1], rows = row == 0 ? 0 : part.volume() / row;
   const size_t bytes = static_cast<size_t>(row) * bits / 8;
   const auto in_bytes = [&](int64_t count) { return static_cast<size_t>(count) * bits % 8 == 0; };
   if (bits == 0 || (bits < 8 && (!in_bytes(row) || !in_bytes(rank == 0 ? 0 : at[rank - 1]) ||
@@ -192,8 +191,10 @@ std::optional<Cut> cut_normed(const Problem& p, const ChainParts& parts, bool at
   std::vector<Place> inputs{cut->inputs[0]};
   for (size_t i = 1; i < parts.first.inputs.size(); ++i) inputs.push_back(all_of(parts.first.inputs[i].dims));
   inputs.push_back(cut->inputs[1]);
+  const bool packed = parts.second.as<GemmParams>().w_block > 0;
   for (size_t i = 2; i < static_cast<size_t>(parts.second.num_main); ++i) {
-    const std::optional<Place> place = broadcast(parts.second.inputs[i].dims, p.outputs[0].dims, cut->made);
+    std::optional<Place> place = cut->inputs[i];
+    if (!packed) place = broadcast(parts.second.inputs[i].dims, p.outputs[0].dims, cut->made);
     if (!place) return std::nullopt;
     inputs.push_back(*place);
   }

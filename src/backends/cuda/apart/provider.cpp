@@ -1,13 +1,15 @@
 // Two problems of a chain, one after the other in one step: a normalization and the product that reads it, or a
-// depthwise convolution and the gate of its image; the one part by the kernel that is likely to be the fastest, the
-// other by whatever its providers offer. Offered beside kernels that compute both at once, so that the measured times
-// say which is better; nothing is offered where there is no such kernel, since these are two steps then.
+// depthwise convolution and the gate of its image (the product may be siblings of one); the one part by the kernel that
+// is likely to be the fastest, the other by whatever its providers offer. Offered beside kernels that compute both at
+// once, so that the measured times say which is better; nothing is offered where there is no such kernel, since these
+// are two steps then.
 #include <algorithm>
 #include <array>
 
 #include "backend/chain.h"
 #include "backend/concurrent.h"
 #include "backend/shared_memory.h"
+#include "backend/siblings.h"
 #include "backends/cuda/providers.h"
 
 namespace wootz::cuda {
@@ -36,6 +38,11 @@ constexpr Pair kPairs[] = {
      Layout::kLinear,
      {{{generated_provider, 1}, {nullptr, 0}}},
      {{{cublaslt_provider, kAll}, {generated_provider, 2}}}},
+    {Family::kNorm,
+     Family::kSiblings,
+     Layout::kLinear,
+     {{{generated_provider, 1}, {nullptr, 0}}},
+     {{{generated_provider, 2}, {nullptr, 0}}}},
     {Family::kConv,
      Family::kSqueezeExcite,
      Layout::kChannelsLast,
@@ -49,8 +56,21 @@ struct Parts : ChainParts {
   const Pair* pair = nullptr;
 };
 
+// Of siblings of chains, the one first problem, and the second ones as siblings.
+Result<ChainParts> split(const Problem& problem) {
+  if (!problem.is(Family::kSiblings)) return chain_parts(problem);
+  WOOTZ_ASSIGN_OR_RETURN(const Problem joint, joint_of(problem));
+  WOOTZ_ASSIGN_OR_RETURN(ChainParts parts, chain_parts(joint));
+  parts.second.params = SiblingsParams{.joint = box_params(parts.second.params)};
+  parts.second.outputs = problem.outputs;
+  return parts;
+}
+
+// Whether what is in between is a result.
+bool keeps_middle(const Problem& problem) { return problem.is(Family::kChain) && problem.outputs.size() == 2; }
+
 Result<Parts> parts_of(const Problem& problem) {
-  WOOTZ_ASSIGN_OR_RETURN(ChainParts chain, chain_parts(problem));
+  WOOTZ_ASSIGN_OR_RETURN(ChainParts chain, split(problem));
   Parts parts{std::move(chain)};
   for (const Pair& pair : kPairs)
     if (parts.first.is(pair.first) && parts.second.is(pair.second)) parts.pair = &pair;
@@ -109,7 +129,7 @@ struct PartArgs {
     take(args.constants, &constants, nullptr);
     take(args.constant_bytes, &bytes, 0);
   }
-  BindArgs with(const Dims& output) const { return {inputs, {&output, 1}, constants, bytes}; }
+  BindArgs with(std::span<const Dims> outputs) const { return {inputs, outputs, constants, bytes}; }
 };
 
 class ApartCall final : public Call, public SharedMemoryUser {
@@ -143,7 +163,7 @@ class ApartCall final : public Call, public SharedMemoryUser {
 
 class ApartKernel final : public Kernel, public PreparedKernel {
  public:
-  ApartKernel(Parts parts, size_t outputs) : parts_(std::move(parts)), outputs_(outputs) {}
+  ApartKernel(Parts parts, size_t outputs, bool kept) : parts_(std::move(parts)), outputs_(outputs), kept_(kept) {}
   std::unique_ptr<Kernel> first, second;
 
   Result<std::optional<PackedForm>> pack(int input, const HostTensor& source) const override {
@@ -155,25 +175,25 @@ class ApartKernel final : public Kernel, public PreparedKernel {
     auto call = std::make_unique<ApartCall>();
     call->operands = operands();
     call->all = args.inputs.size();
-    call->kept = outputs_ == 2;
+    call->kept = kept_;
     if (!call->kept) call->middle = aligned(layout_bytes(parts_.pair->layout, parts_.first.outputs[0].dtype, middle));
-    WOOTZ_ASSIGN_OR_RETURN(call->first, first->bind(first_args(args).with(middle)));
-    WOOTZ_ASSIGN_OR_RETURN(call->second, second->bind(second_args(args, middle).with(args.outputs[0])));
+    WOOTZ_ASSIGN_OR_RETURN(call->first, first->bind(first_args(args).with({&middle, 1})));
+    WOOTZ_ASSIGN_OR_RETURN(call->second, second->bind(second_args(args, middle).with(results(args))));
     return std::unique_ptr<Call>(std::move(call));
   }
   void prepare(const BindArgs& args) const override {
     const Result<Dims> middle = middle_of(args);
     if (!middle.ok()) return;
     if (const auto* const ahead = dynamic_cast<const PreparedKernel*>(first.get()))
-      ahead->prepare(first_args(args).with(*middle));
+      ahead->prepare(first_args(args).with({&*middle, 1}));
     if (const auto* const ahead = dynamic_cast<const PreparedKernel*>(second.get()))
-      ahead->prepare(second_args(args, *middle).with(args.outputs[0]));
+      ahead->prepare(second_args(args, *middle).with(results(args)));
   }
   Status native_code(const BindArgs& args, const DeviceDescription& device, KeepNative keep,
                      std::vector<NativeCode>* code) const override {
     WOOTZ_ASSIGN_OR_RETURN(const Dims middle, middle_of(args));
-    WOOTZ_RETURN_IF_ERROR(first->native_code(first_args(args).with(middle), device, keep, code));
-    return second->native_code(second_args(args, middle).with(args.outputs[0]), device, keep, code);
+    WOOTZ_RETURN_IF_ERROR(first->native_code(first_args(args).with({&middle, 1}), device, keep, code));
+    return second->native_code(second_args(args, middle).with(results(args)), device, keep, code);
   }
 
  private:
@@ -183,10 +203,13 @@ class ApartKernel final : public Kernel, public PreparedKernel {
         args.outputs.size() != outputs_)
       return invalid_argument("{}: {} operands and {} results", kName, args.inputs.size(), args.outputs.size());
     WOOTZ_ASSIGN_OR_RETURN(const Dims middle, chain_middle(parts_.first, args.inputs.first(operands())));
-    if (outputs_ == 2 && !(args.outputs[1] == middle))
+    if (kept_ && !(args.outputs[1] == middle))
       return invalid_argument("{}: {} as a result, {} in between", kName, args.outputs[1].to_string(),
                               middle.to_string());
     return middle;
+  }
+  std::span<const Dims> results(const BindArgs& args) const {
+    return args.outputs.first(kept_ ? 1 : args.outputs.size());
   }
   PartArgs first_args(const BindArgs& args) const { return {args, 0, operands(), nullptr}; }
   PartArgs second_args(const BindArgs& args, const Dims& middle) const {
@@ -195,6 +218,7 @@ class ApartKernel final : public Kernel, public PreparedKernel {
 
   Parts parts_;
   size_t outputs_;
+  bool kept_;
 };
 
 class ApartProvider final : public Provider, public ConcurrentProvider {
@@ -207,8 +231,8 @@ class ApartProvider final : public Provider, public ConcurrentProvider {
 
   void tactics(const Problem& problem, const Limits& limits, std::vector<Candidate>* offers,
                std::vector<Refusal>* refusals) const override {
-    if (!problem.is(Family::kChain)) return;
-    const Result<ChainParts> chain = chain_parts(problem);
+    if (!problem.is(Family::kChain) && !problem.is(Family::kSiblings)) return;
+    const Result<ChainParts> chain = split(problem);
     Result<Parts> parts = unsupported("no pair of these");
     for (const Pair& pair : kPairs)
       if (chain.ok() && chain->first.is(pair.first) && chain->second.is(pair.second))
@@ -231,7 +255,7 @@ class ApartProvider final : public Provider, public ConcurrentProvider {
       return invalid_argument("the provider apart has no kernel '{}'", tactic.to_string());
     WOOTZ_ASSIGN_OR_RETURN(const Parts parts, parts_of(problem));
     const std::string_view config = tactic.config;
-    auto kernel = std::make_unique<ApartKernel>(parts, problem.outputs.size());
+    auto kernel = std::make_unique<ApartKernel>(parts, problem.outputs.size(), keeps_middle(problem));
     WOOTZ_ASSIGN_OR_RETURN(kernel->first, create_part(config.substr(0, bar), parts.first, limits));
     WOOTZ_ASSIGN_OR_RETURN(kernel->second, create_part(config.substr(bar + 1), parts.second, limits));
     return std::unique_ptr<Kernel>(std::move(kernel));
@@ -270,8 +294,7 @@ class ApartProvider final : public Provider, public ConcurrentProvider {
     for (const TensorDesc& t : problem.inputs)
       c.input_layouts.push_back(t.constant ? Layout::kLinear : parts.pair->layout);
     c.output_layouts.assign(problem.outputs.size(), parts.pair->layout);
-    const size_t between =
-        problem.outputs.size() > 1 ? 0 : layout_bytes(parts.pair->layout, middle.dtype, middle.max_dims);
+    const size_t between = keeps_middle(problem) ? 0 : layout_bytes(parts.pair->layout, middle.dtype, middle.max_dims);
     c.workspace = aligned(between) + std::max(first.workspace, second.workspace) + kAlign;
     c.estimate_us = first.estimate_us > 0 && second.estimate_us > 0 ? first.estimate_us + second.estimate_us : 0;
     return c;

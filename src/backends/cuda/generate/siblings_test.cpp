@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "backend/chain.h"
 #include "backend/siblings.h"
 #include "backends/cuda/generate/families.h"
 #include "backends/cuda/providers.h"
@@ -82,6 +83,38 @@ TEST(Siblings, AreProductsAlikeButForTheirColumns) {
   EXPECT_TRUE(refused([](Problem* p) { p->inputs[2].dims[1] = p->inputs[2].max_dims[1] = 64; }));
   EXPECT_TRUE(refused([](Problem* p) { p->inputs.pop_back(); }));
   EXPECT_TRUE(refused([](Problem* p) { p->as<SiblingsParams>().joint = box_params(GemmParams()); }));
+}
+
+Problem normed_product_of(int64_t columns, NormKind kind = NormKind::kLayer) {
+  Problem norm;
+  norm.params = NormParams{.kind = kind, .axis = 2, .has_scale = true};
+  const Dims rows{1, 3, 128}, scale{128};
+  norm.inputs = {{DType::kF16, Layout::kLinear, rows, rows, false}, {DType::kF16, Layout::kLinear, scale, scale, true}};
+  norm.outputs = {{DType::kF16, Layout::kLinear, rows, rows, false}};
+  norm.num_main = 2;
+  norm.acc_dtype = DType::kF16;
+  return make_chain(norm, product_of(columns));
+}
+
+// Of one normalization, the products behind it.
+TEST(Siblings, AreProductsOfNormalizedRows) {
+  const Problem all = make_siblings(std::vector<Problem>{normed_product_of(32), normed_product_of(48)}).value();
+  EXPECT_EQ(joint_of(all)->key(), normed_product_of(80).key());
+  EXPECT_FALSE(make_siblings(std::vector<Problem>{normed_product_of(32), product_of(48)}).has_value());
+  EXPECT_FALSE(make_siblings(std::vector<Problem>{normed_product_of(32), normed_product_of(48, NormKind::kRms)}));
+  std::vector<Launch> launches;
+  EXPECT_TRUE(generate_at_optimum(all, &launches).ok());
+  ASSERT_EQ(launches.size(), 1u);
+  const auto refused = [&](const std::function<void(Problem*)>& spoil) {
+    Problem p = all;
+    spoil(&p);
+    return !generate_at_optimum(p, &launches).ok();
+  };
+  EXPECT_TRUE(refused([](Problem* p) { p->inputs[1].dims[0] = p->inputs[1].max_dims[0] = 64; }));
+  EXPECT_TRUE(refused([](Problem* p) { p->inputs[0].dtype = DType::kF32; }));
+  EXPECT_TRUE(refused([](Problem* p) { p->inputs.pop_back(); }));
+  EXPECT_TRUE(refused([](Problem* p) { p->num_main = 2; }));
+  EXPECT_TRUE(refused([](Problem* p) { p->outputs[1].dims[2] = p->outputs[1].max_dims[2] = 40; }));
 }
 
 TEST(Siblings, AreAlikeButForTheirChannels) {

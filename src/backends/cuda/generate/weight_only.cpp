@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "backend/chain.h"
 #include "backend/operand_dims.h"
 #include "backend/siblings.h"
 #include "backends/cuda/generate/expression.h"
@@ -26,21 +27,34 @@ bool is_wide(DType type) { return type == DType::kF32 || type == DType::kF16 || 
 
 Result<NarrowStep> narrow_step(const Problem& p, std::span<const Dims> results) {
   NarrowStep s;
-  if (!p.is(Family::kSiblings)) {
-    if (!p.is(Family::kGemm) || p.outputs.size() != 1 || results.size() != 1)
-      return unsupported("family {}", family_name(p.family()));
+  if (p.is(Family::kSiblings)) {
+    WOOTZ_ASSIGN_OR_RETURN(s.product, joint_of(p));
+    WOOTZ_ASSIGN_OR_RETURN(s.y, joint_extents(results, sibling_axes(s.product)->output));
+  } else {
+    if (p.outputs.size() != 1 || results.size() != 1) return unsupported("{} results", p.outputs.size());
     s.product = p;
     s.y = results[0];
-  } else {
-    WOOTZ_ASSIGN_OR_RETURN(s.product, joint_of(p));
-    if (!s.product.is(Family::kGemm)) return unsupported("siblings of family {}", family_name(s.product.family()));
-    WOOTZ_ASSIGN_OR_RETURN(s.y, joint_extents(results, sibling_axes(s.product)->output));
   }
+  if (s.product.is(Family::kChain)) {
+    WOOTZ_ASSIGN_OR_RETURN(ChainParts parts, chain_parts(s.product));
+    if (!parts.first.is(Family::kNorm))
+      return unsupported("a chain that begins with {}", family_name(parts.first.family()));
+    s.shift = parts.first.inputs.size() - 1;
+    s.norm = std::move(parts.first);
+    s.product = std::move(parts.second);
+  }
+  if (!s.product.is(Family::kGemm)) return unsupported("family {}", family_name(s.product.family()));
   for (const Dims& y : results) s.columns.push_back(y.rank() == 0 ? 0 : y.back());
   return s;
 }
 
 Result<NarrowStep> narrow_step(const Problem& p) { return narrow_step(p, operand_dims(p.outputs)); }
+
+std::vector<Dims> product_inputs(const NarrowStep& s, std::span<const Dims> inputs) {
+  std::vector<Dims> own{inputs[0]};
+  own.insert(own.end(), inputs.begin() + 1 + static_cast<ptrdiff_t>(s.shift), inputs.end());
+  return own;
+}
 
 Status check_narrow(const Problem& p) {
   const auto& params = p.as<GemmParams>();
@@ -101,10 +115,11 @@ Result<Chunked> at_optimum(const NarrowStep& s) { return describe(s.product, ope
 
 }  // namespace
 
-Status check_packed(const Problem& p, const BindArgs& args, std::span<const size_t> bytes) {
-  for (size_t i = 1; i < static_cast<size_t>(p.num_main) && i < args.constant_bytes.size(); ++i)
-    if (args.constants[i] != nullptr && args.constant_bytes[i] < bytes[i])
-      return invalid_argument("{} bytes of packed operand {}, {} are needed", args.constant_bytes[i], i, bytes[i]);
+Status check_packed(const NarrowStep& s, const BindArgs& args, std::span<const size_t> bytes) {
+  for (size_t i = 1; i < static_cast<size_t>(s.product.num_main) && i + s.shift < args.constant_bytes.size(); ++i)
+    if (const size_t given = args.constant_bytes[i + s.shift];
+        args.constants[i + s.shift] != nullptr && given < bytes[i])
+      return invalid_argument("{} bytes of packed operand {}, {} are needed", given, i, bytes[i]);
   return Status();
 }
 
@@ -128,10 +143,11 @@ void add_narrow_operands(const NarrowStep& s, KernelSource* source) {
   }
   source->code("W_FN void store(const Operands& p, const Constants& c, int r, int m, Y value) {\n" + store + "}\n");
   source->operand("const X* __restrict__", "x", {false, 0});
-  source->operand("const u32* __restrict__", "w", {false, 1});
-  source->operand("const S* __restrict__", "scale", {false, 2});
-  if (p.num_main > 3) source->operand("const u8* __restrict__", "zero", {false, 3});
-  source->epilogue_operands(p);
+  const int shift = static_cast<int>(s.shift);
+  source->operand("const u32* __restrict__", "w", {false, 1 + shift});
+  source->operand("const S* __restrict__", "scale", {false, 2 + shift});
+  if (p.num_main > 3) source->operand("const u8* __restrict__", "zero", {false, 3 + shift});
+  source->epilogue_operands(p, shift);
 }
 
 Status add_narrow_epilogue(const NarrowStep& step, const BindArgs& args, KernelSource* source) {
@@ -139,11 +155,12 @@ Status add_narrow_epilogue(const NarrowStep& step, const BindArgs& args, KernelS
   const Dims& y = step.y;
   std::vector<std::string> offsets;
   for (auto i = static_cast<size_t>(p.num_main); i < p.inputs.size(); ++i) {
-    WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> s, strides_over(p.inputs[i].layout, args.inputs[i], y));
+    const Dims& read = args.inputs[i + step.shift];
+    WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> s, strides_over(p.inputs[i].layout, read, y));
     std::vector<Axis> axes;  // rows of several axes walk as one when all of them do
     for (size_t d = 0; d + 1 < y.size(); ++d) axes.push_back({y[d], {s[d]}});
     axes = merge_axes(std::move(axes));
-    if (axes.size() > 1) return unsupported("an operand of shape {}", args.inputs[i].to_string());
+    if (axes.size() > 1) return unsupported("an operand of shape {}", read.to_string());
     const std::string name = fmt::format("e{}", offsets.size() + 1);
     source->number(name + "_row", axes.empty() ? 0 : axes[0].strides[0]);
     source->number(name + "_column", s.back());
@@ -182,12 +199,13 @@ PackedForm packed_weights(const Problem& p, const Chunked& n, const HostTensor& 
 Status generate_weight_only(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches) {
   WOOTZ_ASSIGN_OR_RETURN(const NarrowStep step, narrow_step(problem, args.outputs));
   const Problem& p = step.product;
+  if (step.norm) return unsupported("normalized rows");
   WOOTZ_RETURN_IF_ERROR(check_narrow(p));
   WOOTZ_ASSIGN_OR_RETURN(const Chunked n, describe(p, args.inputs, step.y));
   if (n.rows == 0) return Status();
   const size_t grid = static_cast<size_t>(n.blocks() * n.columns);
   const size_t sizes[] = {0, n.weight_bytes(), grid * dtype_bytes(p.inputs[2].dtype, 1), grid};
-  WOOTZ_RETURN_IF_ERROR(check_packed(p, args, sizes));
+  WOOTZ_RETURN_IF_ERROR(check_packed(step, args, sizes));
   const DType type = p.inputs[0].dtype, w = p.inputs[1].dtype;
   const bool zeros = p.num_main > 3;
   int64_t vector = std::min<int64_t>(32 / n.bits, type == DType::kF32 ? 4 : 8);
@@ -224,7 +242,7 @@ Status generate_weight_only(const Problem& problem, const BindArgs& args, std::v
 
 double estimate_weight_only(const Problem& p) {
   const Result<NarrowStep> step = narrow_step(p);
-  if (!step.ok()) return 0;
+  if (!step.ok() || step->norm) return 0;
   const Result<Chunked> n = at_optimum(*step);
   if (!n.ok() || n->rows > kMostRows) return 0;
   const double passes = static_cast<double>((n->rows + 7) / 8);

@@ -1,17 +1,19 @@
 // Family gemm with w_block: a few rows of 16-bit floats times constant weights of 4 bits on tensor cores. They are
-// packed as the threads of a warp hold them in products: 16 columns by 64 of the sum are 16 bytes of each.
+// packed as the threads of a warp hold them in products: 16 columns by 64 of the sum are 16 bytes of each. The rows may
+// be normalized on the way, by every block for itself.
 #include <algorithm>
 #include <cstring>
 
 #include "backend/operand_dims.h"
 #include "backends/cuda/generate/families.h"
+#include "backends/cuda/generate/row_packs.h"
 #include "backends/cuda/generate/weight_only.h"
 
 namespace wootz::cuda {
 namespace {
 
 constexpr int64_t kTile = 16, kChunk = 64, kTileBytes = kTile * kChunk / 2;
-constexpr int64_t kMostRows = 32, kMostWarps = 16, kMostEach = 32, kMostAhead = 8;
+constexpr int64_t kMostRows = 32, kMostNormed = 8, kMostWarps = 16, kMostEach = 32, kMostAhead = 8;
 
 struct WeightTiles : NarrowProduct {
   int64_t chunks() const { return depth / kChunk; }
@@ -80,19 +82,65 @@ PackedForm packed_grid(const WeightTiles& n, const HostTensor& source) {
           }};
 }
 
+constexpr int64_t kVector = 8, kMostPacks = 8;  // of a row at once, and of a thread
+constexpr int64_t kMostShared = 45056;          // bytes; what a block has without asking for more is 48 KB
+
+// Rows as long as a sum, in the product's type.
+Status check_norm(const Problem& norm, const BindArgs& args, const WeightTiles& n) {
+  const auto& params = norm.as<NormParams>();
+  const auto main = static_cast<size_t>(std::max(norm.num_main, 0));
+  if ((params.kind != NormKind::kLayer && params.kind != NormKind::kRms) || !norm.epilogue.empty() ||
+      main != norm.inputs.size() || main < 1 || main > 3 || params.has_scale != (main > 1) ||
+      params.has_bias != (main > 2) || params.axis + 1 != args.inputs[0].rank() ||
+      norm.inputs[0].dtype != norm.outputs[0].dtype)
+    return unsupported("another normalization than of whole rows");
+  for (size_t i = 0; i < main; ++i) {
+    WOOTZ_RETURN_IF_ERROR(check_type(norm.inputs[i].dtype));
+    if (norm.inputs[i].layout != Layout::kLinear) return unsupported("layout {}", layout_name(norm.inputs[i].layout));
+    if (i > 0 && args.inputs[i].volume() != n.depth)
+      return invalid_argument("norm: a parameter of shape {} for rows of {}", args.inputs[i].to_string(), n.depth);
+  }
+  return Status();
+}
+
+// What gemm/weight_norm.cuh has beside the product.
+Status add_norm(const Problem& norm, const BindArgs& args, const WeightTiles& n, KernelSource* source) {
+  WOOTZ_RETURN_IF_ERROR(check_norm(norm, args, n));
+  const int64_t threads = n.warps() * 32 / n.at_once(), packs = n.depth / kVector;  // of a row
+  const int64_t kept = (packs + threads - 1) / threads;
+  const int64_t shared = n.at_once() * (packs + 1) * 16 + n.warps() * (n.at_once() * kTile + 32) * 4;
+  if (kept > kMostPacks || shared > kMostShared) return unsupported("{} rows of {}, normalized", n.at_once(), n.depth);
+  source->type("A", "float");
+  source->fixed("kRowThreads", threads);
+  source->fixed("kPacks", kept);
+  source->fixed("kVector", kVector);
+  source->fixed("kDepth", n.depth);
+  source->fixed("kCentered", norm.as<NormParams>().kind == NormKind::kLayer);
+  source->fixed("kToLength", 0);
+  source->fixed_real("kEpsilon", norm.as<NormParams>().epsilon);
+  source->number("length", n.depth);
+  source->number("packs", packs);
+  source->code("struct Values {\n  A v[kVector];\n};\n");
+  add_row_parameters(norm, norm.num_main > 1 ? 1 : -1, norm.num_main > 2 ? 2 : -1, source);
+  return Status();
+}
+
 }  // namespace
 
 Status generate_weight_tiles(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches) {
   WOOTZ_ASSIGN_OR_RETURN(const NarrowStep step, narrow_step(problem, args.outputs));
   const Problem& p = step.product;
   WOOTZ_RETURN_IF_ERROR(check_narrow(p));
-  WOOTZ_ASSIGN_OR_RETURN(const WeightTiles n, tiles_of(p, args.inputs, step.y));
+  WOOTZ_ASSIGN_OR_RETURN(const WeightTiles n, tiles_of(p, product_inputs(step, args.inputs), step.y));
   if (n.rows == 0) return Status();
   const size_t sizes[] = {0, n.weight_bytes(), n.grid() * dtype_bytes(p.inputs[2].dtype, 1), n.grid()};
-  WOOTZ_RETURN_IF_ERROR(check_packed(p, args, sizes));
+  WOOTZ_RETURN_IF_ERROR(check_packed(step, args, sizes));
   const bool zeros = p.num_main > 3;
-  KernelSource source("gemm/weight_tiles.cuh", transient(problem, args));
-  source.fixed("kThreads", n.warps() * 32);
+  KernelSource source(step.norm ? "gemm/weight_norm.cuh" : "gemm/weight_tiles.cuh", transient(problem, args));
+  if (step.norm)
+    WOOTZ_RETURN_IF_ERROR(add_norm(*step.norm, args, n, &source));
+  else
+    source.fixed("kThreads", n.warps() * 32);
   source.fixed("kRows", n.at_once());
   source.fixed("kEach", n.each());
   source.fixed("kAhead", std::min(n.each(), kMostAhead));
@@ -117,16 +165,17 @@ double estimate_weight_tiles(const Problem& p) {
   const Result<NarrowStep> step = narrow_step(p);
   if (!step.ok()) return 0;
   const Result<WeightTiles> n = at_optimum(*step);
-  if (!n.ok() || n->rows > kMostRows) return 0;
+  if (!n.ok() || n->rows > (step->norm ? kMostNormed : kMostRows)) return 0;
   const double passes = static_cast<double>((n->rows + 7) / 8);
-  return 1.5 + passes * static_cast<double>(n->weight_bytes()) / 3e6;
+  return (step->norm ? 2 : 1.5) + passes * static_cast<double>(n->weight_bytes()) / 3e6;
 }
 
 Result<std::optional<PackedForm>> pack_weight_tiles(const Problem& p, int input, const HostTensor& source) {
-  if (input < 1 || input >= p.num_main) return std::optional<PackedForm>{};
   WOOTZ_ASSIGN_OR_RETURN(const NarrowStep step, narrow_step(p));
+  const int own = input - static_cast<int>(step.shift);
+  if (own < 1 || own >= step.product.num_main) return std::optional<PackedForm>{};
   WOOTZ_ASSIGN_OR_RETURN(const WeightTiles n, at_optimum(step));
-  return std::optional(input == 1 ? packed_weights(step.product, n, source) : packed_grid(n, source));
+  return std::optional(own == 1 ? packed_weights(step.product, n, source) : packed_grid(n, source));
 }
 
 }  // namespace wootz::cuda
