@@ -13,9 +13,17 @@ constexpr int kRows = 16;
 
 constexpr int64_t kKeys = 16;  // of a warp at once: with more, what a thread waits for comes later
 
+// Rows of a block for which its warps keep what they make: where there are few, as in a decoder's step, no more.
+int64_t kept_of(const AttentionShape& a) {
+  int64_t kept = 1;
+  while (kept < kRows && kept < a.rows) kept *= 2;
+  return kept;
+}
+
 // That divide the keys: as many as shared memory has room for what they make.
 int64_t warps_of(const AttentionShape& a) {
-  return std::clamp<int64_t>((a.keys + kKeys - 1) / kKeys, 1, std::max(a.size, a.v_size) > 64 ? 4 : 8);
+  const bool large = std::max(a.size, a.v_size) > 64 && kept_of(a) == kRows;
+  return std::clamp<int64_t>((a.keys + kKeys - 1) / kKeys, 1, large ? 4 : 8);
 }
 
 Result<AttentionShape> shape_for_mma(const Problem& p, const BindArgs& args) {
@@ -44,6 +52,7 @@ Status generate_attention_mma(const Problem& p, const BindArgs& args, std::vecto
   source.type("Y", storage_type(p.outputs[0].dtype));
   source.fixed("kThreads", threads);
   source.fixed("kWarps", warps);
+  source.fixed("kKept", kept_of(a));
   source.fixed("kKeys", kKeys);
   source.number("row_blocks", (a.rows + kRows - 1) / kRows);
   return source.finish(threads, blocks_of(a), launches);

@@ -4,7 +4,7 @@
 // and which columns, a thread has at once does not matter as long as both operands agree: it takes those that lie
 // together.
 // The problem: that of attention/head.cuh, X of 16 bits and in rows whose elements lie together; Y; kThreads, kWarps,
-// kKeys; Constants {row_blocks: of a head}.
+// kKeys; kKept: of the rows, those that there are; Constants {row_blocks: of a head}.
 #pragma once
 #include "backends/cuda/kernels/attention/head.cuh"
 #include "backends/cuda/kernels/gemm/mma.cuh"
@@ -162,7 +162,8 @@ W_FN void store_vector(const Operands& p, const Constants& c, const Head& head, 
 }
 
 W_FN void kernel(const Operands& p, const Constants& c) {
-  __shared__ float tops[kWarps][kRows], sums[kWarps][kRows], results[kWarps][kRows][kPitch];
+  __shared__ float tops[kWarps][kRows], sums[kWarps][kRows];
+  __shared__ Pack<float, 4> results[kWarps][kKept][kPitch / 4];
   const int warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
   const int first = (int)(blockIdx.x % (u32)c.row_blocks) * kRows;
   const Head head = this_head(p, c, blockIdx.x / (u32)c.row_blocks);
@@ -186,13 +187,14 @@ W_FN void kernel(const Operands& p, const Constants& c) {
       for (int half = 0; half < 2; ++half) {
         const Sums& a = part.acc;
         const int e = r * 2 + half;
-        *(Pack<float, 4>*)&results[warp][g + r * 8][i * 32 + t * 8 + half * 4] = {a[i][0][e] * keep, a[i][1][e] * keep,
-                                                                                  a[i][2][e] * keep, a[i][3][e] * keep};
+        if (g + r * 8 < kKept)
+          results[warp][g + r * 8][i * 8 + t * 2 + half] = {a[i][0][e] * keep, a[i][1][e] * keep, a[i][2][e] * keep,
+                                                            a[i][3][e] * keep};
       }
     if (t == 0) sums[warp][g + r * 8] = part.sum[r] * keep;
   }
   __syncthreads();
-  constexpr int kVectors = kRows * kValueSize / 4;
+  constexpr int kVectors = kKept * kValueSize / 4;
 #pragma unroll
   for (int from = 0; from < kVectors; from += kThreads) {
     const int i = from + threadIdx.x, r = i / (kValueSize / 4), d = i % (kValueSize / 4) * 4;
@@ -201,7 +203,7 @@ W_FN void kernel(const Operands& p, const Constants& c) {
     Pack<float, 4> f = {};
 #pragma unroll
     for (int w = 0; w < kWarps; ++w) {
-      const Pack<float, 4> more = *(const Pack<float, 4>*)&results[w][r][d];
+      const Pack<float, 4> more = results[w][r][d / 4];
       sum += sums[w][r];
 #pragma unroll
       for (int k = 0; k < 4; ++k) f.v[k] += more.v[k];
