@@ -63,6 +63,48 @@ double pointwise_noise(const Problem& problem, const std::vector<HostTensor>& in
   return cancellation_noise(problem.acc_dtype, largest / 8, 1);
 }
 
+// The longest line of a matrix, along its last axis or the one before it; an element as `value` gives it.
+template <class Value>
+double longest_line(const Dims& dims, bool along_last, Value value) {
+  const size_t rank = dims.size();
+  if (rank < 2) return 0;
+  const int64_t columns = dims[rank - 1], rows = dims[rank - 2];
+  const int64_t lines = along_last ? rows : columns, length = along_last ? columns : rows;
+  double most = 0;
+  for (int64_t first = 0; first < dims.volume(); first += rows * columns)
+    for (int64_t line = 0; line < lines; ++line) {
+      double squares = 0;
+      for (int64_t i = 0; i < length; ++i) {
+        const double v = value(first + (along_last ? line * columns + i : i * columns + line));
+        squares += v * v;
+      }
+      most = std::max(most, squares);
+    }
+  return std::sqrt(most);
+}
+
+// What rounds a product to 16 bits before its expression reads it, where a kernel goes on in FP32: the expression may
+// make little of a large sum, as GELU does far below 0. No sum is larger than the product of its operands' lengths.
+double rounded_product_noise(const Problem& problem, const std::vector<HostTensor>& inputs) {
+  const auto& gemm = problem.as<GemmParams>();
+  if (problem.acc_dtype != DType::kBF16 || problem.epilogue.empty() || inputs.size() < 2 || !inputs[1].valid())
+    return 0;
+  const HostTensor &x = inputs[0], &w = inputs[1];
+  const bool packed = gemm.w_block > 0 && inputs.size() > 2 && inputs[2].valid();
+  const int64_t columns = packed ? inputs[2].dims().back() : 1;
+  const auto weight = [&](int64_t i) {
+    if (!packed) return w.get_f64(i);
+    const int64_t depth = w.volume() / std::max<int64_t>(1, columns);
+    const int64_t k = gemm.trans_b ? i % depth : i / columns, n = gemm.trans_b ? i / depth : i % columns;
+    const int64_t at = k / gemm.w_block * columns + n;
+    const bool zeros = problem.num_main > 3 && inputs.size() > 3 && inputs[3].valid();
+    return (w.get_f64(i) - (zeros ? inputs[3].get_f64(at) : 0)) * inputs[2].get_f64(at);
+  };
+  const double longest = longest_line(x.dims(), !gemm.trans_a, [&](int64_t i) { return x.get_f64(i); }) *
+                         longest_line(w.dims(), gemm.trans_b, weight) * std::fabs(gemm.alpha);
+  return std::isfinite(longest) ? 0x1p-8 * longest : 0;
+}
+
 }  // namespace
 
 double cancellation_noise(const Problem& problem, const std::vector<HostTensor>& inputs) {
@@ -82,6 +124,9 @@ double cancellation_noise(const Problem& problem, const std::vector<HostTensor>&
     case Family::kPointwise: return pointwise_noise(problem, inputs);
     case Family::kNorm: return norm_noise(problem, inputs);
     case Family::kGemm:
+      return inputs.size() > 1 && inputs[1].valid()
+                 ? std::max(noise(2, longest_sum(problem)), rounded_product_noise(problem, inputs))
+                 : 0;
     case Family::kConv: return inputs.size() > 1 && inputs[1].valid() ? noise(2, longest_sum(problem)) : 0;
     default: return 0;
   }

@@ -1,0 +1,50 @@
+// How far right results may lie apart.
+#include "tuner/measure/agreement.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace wootz {
+namespace {
+
+HostTensor filled(const Dims& dims, double value) {
+  HostTensor t = HostTensor::allocate(DType::kBF16, dims).value();
+  for (int64_t i = 0; i < t.volume(); ++i) t.set_f64(i, value);
+  return t;
+}
+
+TensorDesc described(const HostTensor& t, bool constant) {
+  return {t.dtype(), Layout::kLinear, t.dims(), t.dims(), constant};
+}
+
+// Sums of 4, of which the expression leaves little: what rounds them to 16 bits is all that differs.
+TEST(Agreement, KnowsWhatASumIsRoundedToBeforeAnExpressionMakesLittleOfIt) {
+  CheckCase expected;
+  expected.inputs = {filled({20, 64}, 1), filled({64, 16}, 0.0625), filled({16}, -4)};
+  expected.expected = {filled({20, 16}, 0.001)};
+  Problem p;
+  p.params = GemmParams{};
+  p.inputs = {described(expected.inputs[0], false), described(expected.inputs[1], true),
+              described(expected.inputs[2], true)};
+  p.outputs = {described(expected.expected[0], false)};
+  p.num_main = 2;
+  p.acc_dtype = DType::kBF16;
+  PointwiseExpr& e = p.epilogue;
+  e.num_inputs = 2;
+  const uint16_t sum = e.input(0, DType::kBF16);
+  e.outputs = {e.push(PwOp::kAdd, DType::kBF16, sum, e.input(1, DType::kBF16))};
+  const auto agrees = [&](double value) {
+    double error = 0;
+    return disagreement(p, expected, {filled({20, 16}, value)}, &error).empty();
+  };
+  EXPECT_TRUE(agrees(0.001));
+  EXPECT_TRUE(agrees(0.001 + 4 * 0x1p-8));  // the other neighbour of 4
+  EXPECT_FALSE(agrees(0.001 + 4 * 0x1p-6));
+  EXPECT_FALSE(agrees(NAN));
+  p.acc_dtype = DType::kF32;  // nothing is rounded on the way
+  EXPECT_FALSE(agrees(0.001 + 4 * 0x1p-8));
+}
+
+}  // namespace
+}  // namespace wootz
