@@ -27,8 +27,7 @@ Result<HostTensor> part_of(const HostTensor& whole, const Dims& at, const Dims& 
     return unsupported("a part of {} elements that is no whole bytes", dtype_name(whole.dtype()));
   auto* to = static_cast<std::byte*>(part.mutable_data());
   for (int64_t r = 0; r < rows; ++r) {
-    int64_t offset = 0, left = r;
-    int64_t stride = 1;
+    int64_t offset = 0, left = r, stride = 1;
     for (size_t a = rank; a-- > 0; stride *= whole.dims()[a]) {
       const bool inner = a + 1 == rank;
       offset += (at[a] + (inner ? 0 : left % extents[a])) * stride;
