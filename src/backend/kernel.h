@@ -97,8 +97,8 @@ struct BindArgs {
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  // The form in which the kernel wants constant input i; nullopt: as it is (row-major). Build time only. It does not
-  // read the source before its bytes are made.
+  // The form in which the kernel wants constant input i; nullopt: as it is (row-major). It does not read the source
+  // before its bytes are made: who loads a plan asks for the form alone, with a source of no bytes.
   virtual Result<std::optional<PackedForm>> pack(int input, const HostTensor& source) const {
     (void)input, (void)source;
     return std::optional<PackedForm>{};

@@ -45,6 +45,7 @@ PlanConstant packed_constant(const PlanConstant& source, Layout layout, PackedFo
   made.dims = source.dims;
   made.layout = layout;
   made.bytes = form.bytes;
+  made.form_version = form.version;
   made.make = [make = std::move(form.make), plain, kernel = std::move(kernel), where](std::span<std::byte> bytes) {
     fetch_mapped({static_cast<const std::byte*>(plain.data()), plain.bytes()});
     const Status status = make(bytes);
@@ -68,7 +69,38 @@ std::vector<HostTensor> plain_constants(const Program& program, const Step& step
   return plain;
 }
 
+std::string form_text(bool packed, uint32_t version, size_t bytes) {
+  return packed ? fmt::format("packed in form {} ({} bytes)", version, bytes) : "as it is";
+}
+
 }  // namespace
+
+Status check_forms(const Program& program, const Step& step, const Kernel& kernel) {
+  std::vector<const PlanConstant*> constants(step.inputs.size(), nullptr);
+  std::vector<HostTensor> sources(step.inputs.size());  // of no bytes: the form alone is asked for
+  for (size_t i = 0; i < step.inputs.size(); ++i) {
+    const TensorDesc& desc = step.problem.inputs[i];
+    if (!step.inputs[i].exists() || !desc.constant) continue;
+    const PlanTensor& tensor = program.tensors[step.inputs[i]];
+    if (tensor.kind != TensorKind::kConstant) continue;
+    constants[i] = &program.constants[tensor.constant];
+    sources[i] = HostTensor::wrap(desc.dtype, desc.dims, nullptr, nullptr);
+  }
+  for (size_t i = 0; i < constants.size(); ++i) {
+    const PlanConstant* c = constants[i];
+    if (c == nullptr || (c->layout != Layout::kOpaque && c->layout != Layout::kLinear)) continue;
+    WOOTZ_ASSIGN_OR_RETURN(const std::optional<PackedForm> form, kernel.pack_among(static_cast<int>(i), sources));
+    const bool packed = c->layout == Layout::kOpaque;
+    if (packed == form.has_value() && (!packed || (c->form_version == form->version && c->bytes == form->bytes)))
+      continue;
+    return unsupported(
+        "weights '{}' are {}, and {} reads them {}: the plan was built by another version of the library; build it "
+        "again",
+        c->name, form_text(packed, c->form_version, c->bytes), step.tactic.to_string(),
+        form_text(form.has_value(), form ? form->version : 0, form ? form->bytes : 0));
+  }
+  return Status();
+}
 
 Status pack_constants(Program* program, KernelCache& kernels) {
   for (Step& step : program->steps) {

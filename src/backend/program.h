@@ -51,6 +51,7 @@ struct PlanConstant {
   DType dtype = DType::kInvalid;
   Dims dims;  // logical
   Layout layout = Layout::kLinear;
+  uint32_t form_version = 0;  // of a packed one: PackedForm::version
   size_t bytes = 0;
   std::shared_ptr<const void> owner;  // keeps data alive (heap, or the mapped plan)
   const void* data = nullptr;

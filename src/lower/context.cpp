@@ -144,7 +144,7 @@ Result<TensorIndex> LowerContext::make_tensor(const Value* value) {
     made.constant = program().constants.next();
     const auto keep = std::make_shared<HostTensor>(value->constant());
     program().constants.push_back(
-        {value->name(), made.dtype, keep->dims(), Layout::kLinear, keep->bytes(), keep, keep->data()});
+        {value->name(), made.dtype, keep->dims(), Layout::kLinear, 0, keep->bytes(), keep, keep->data()});
   } else if (value->kind() == ValueKind::kInput) {
     made.kind = TensorKind::kInput;
   } else if (value->shape_values() && !options_.reference_only) {
@@ -180,7 +180,8 @@ TensorIndex LowerContext::add_constant(const std::string& name, const HostTensor
   for (int64_t d : data.dims())
     if (const Result<ExpressionIndex> e = expression(Dim(d)); e.ok()) made.dims.push_back(*e);
   const auto keep = std::make_shared<HostTensor>(data);
-  program().constants.push_back({name, data.dtype(), data.dims(), Layout::kLinear, data.bytes(), keep, keep->data()});
+  program().constants.push_back(
+      {name, data.dtype(), data.dims(), Layout::kLinear, 0, data.bytes(), keep, keep->data()});
   const TensorIndex index = program().tensors.add(std::move(made));
   shapes_[index] = to_shape(data.dims());
   return index;

@@ -197,6 +197,7 @@ class Decoder {
     WOOTZ_RETURN_IF_ERROR(layouts_.get(from.layout(), &to->layout));
     WOOTZ_RETURN_IF_ERROR(extents(from.dims(), &to->dims));
     to->bytes = from.bytes();
+    to->form_version = from.form_version();
     if (stripped_) return {};
     WOOTZ_RETURN_IF_ERROR(inside("constant", to->name, from.offset(), from.bytes()));
     to->data = weights_.data() + from.offset();

@@ -260,8 +260,8 @@ class Encoder {
     for (size_t i = 0; i < p.constants.size(); ++i) {
       const PlanConstant& c = p.constants.items()[i];
       const auto name = text(c.name);
-      made.push_back(
-          fb::CreateConstant(b_, name, code(c.dtype), code(c.layout), extents(c.dims), map.offsets[i], c.bytes));
+      made.push_back(fb::CreateConstant(b_, name, code(c.dtype), code(c.layout), extents(c.dims), map.offsets[i],
+                                        c.bytes, c.form_version));
     }
     return b_.CreateVector(made);
   }

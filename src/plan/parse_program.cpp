@@ -247,7 +247,7 @@ class ProgramReader {
       c->dims.push_back(extent);
     }
     if (!line.accept("]") || !layout_from_name(line.word(), &c->layout) || !line.number(&c->bytes) ||
-        !line.accept("bytes"))
+        !line.accept("bytes") || (line.accept("form ") && !line.number(&c->form_version)))
       return false;
     const std::string_view digest = line.word();
     if (fill_) error_ = fill_(digest, c);

@@ -29,8 +29,8 @@ inline std::string dump(const Program& p) {
     list(t.values);
   }
   for (const PlanConstant& c : p.constants) {
-    s += fmt::format("constant {} {} {} {} {} ", c.name, dtype_name(c.dtype), c.dims.to_string(), layout_name(c.layout),
-                     c.bytes);
+    s += fmt::format("constant {} {} {} {} {} {} ", c.name, dtype_name(c.dtype), c.dims.to_string(),
+                     layout_name(c.layout), c.form_version, c.bytes);
     s.append(static_cast<const char*>(c.data), c.bytes);
   }
   for (const Step& t : p.steps) {

@@ -109,6 +109,7 @@ class RandomProgram {
     c.layout = static_cast<Layout>(pick(0, 4));
     c.bytes =
         c.layout == Layout::kOpaque ? static_cast<size_t>(pick(0, 3000)) : layout_bytes(c.layout, c.dtype, c.dims);
+    if (c.layout == Layout::kOpaque) c.form_version = static_cast<uint32_t>(pick(0, 3));
     const auto bytes = std::make_shared<std::vector<uint8_t>>(c.bytes + 1);
     for (uint8_t& b : *bytes) b = static_cast<uint8_t>(rng_());
     c.owner = bytes;

@@ -90,8 +90,9 @@ class Printer {
   }
 
   void constant(ConstantIndex number, const PlanConstant& c) {
-    line("constant {} {} {}{} {} {} bytes{}", number, quoted(c.name), dtype_name(c.dtype), c.dims.to_string(),
-         layout_name(c.layout), c.bytes, digest_ && c.has_bytes() ? " " + digest_(c) : "");
+    const std::string form = c.form_version == 0 ? "" : fmt::format(" form {}", c.form_version);
+    line("constant {} {} {}{} {} {} bytes{}{}", number, quoted(c.name), dtype_name(c.dtype), c.dims.to_string(),
+         layout_name(c.layout), c.bytes, form, digest_ && c.has_bytes() ? " " + digest_(c) : "");
   }
 
   void step(StepIndex number, const Step& s) {

@@ -51,7 +51,7 @@ Program sample() {
              {ShapeOp::kMul, 0, {0_expr, 1_expr}},
              {ShapeOp::kConst, 2, {}}};
   static const std::vector<float> kWeights(64, 1.0f);
-  p.constants = {{"w", DType::kF32, Dims{8, 8}, Layout::kLinear, 256, nullptr, kWeights.data()}};
+  p.constants = {{"w", DType::kF32, Dims{8, 8}, Layout::kLinear, 0, 256, nullptr, kWeights.data()}};
   add(&p, "x", TensorKind::kInput, {0_expr, 1_expr});
   add(&p, "w", TensorKind::kConstant, {1_expr, 1_expr});
   p.tensors[1_tensor].constant = 0_constant;

@@ -1,5 +1,6 @@
 #include "runtime/create_engine.h"
 
+#include "backend/pack_constants.h"
 #include "base/thread_pool.h"
 #include "runtime/control.h"
 
@@ -41,6 +42,8 @@ Result<std::shared_ptr<EngineCore>> make_engine(const std::shared_ptr<const Prog
       WOOTZ_ASSIGN_OR_RETURN(parts.kernels.emplace_back(), control_kernel(step, parts.bodies, device));
     } else {
       WOOTZ_ASSIGN_OR_RETURN(parts.kernels.emplace_back(), kernels->get(step));
+      if (program->stripped) continue;  // a refit makes all of its constants
+      WOOTZ_RETURN_IF_ERROR(check_forms(*program, step, *parts.kernels.back()).at(PlaceKind::kLayer, step.name));
     }
   }
   parts.program = program;

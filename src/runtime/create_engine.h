@@ -11,7 +11,8 @@
 namespace wootz {
 
 // `program` has passed verify_program. Errors: a tactic whose provider is unknown or whose kernel cannot be created
-// here (another ISA, another library version), with the step's name. `kernels`: where a build has them already.
+// here (another ISA, another library version), or reads weights in another form, with the step's name. `kernels`: where
+// a build has them already.
 Result<std::shared_ptr<EngineCore>> create_engine(std::shared_ptr<const Program> program,
                                                   std::shared_ptr<Device> device,
                                                   std::vector<const Provider*> providers, const EngineOptions& options,

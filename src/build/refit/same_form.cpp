@@ -104,6 +104,7 @@ Status add_changed_constants(const Program& before, const Program& after, Progra
     WOOTZ_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes, bytes_of(b, &b_scratch));
     if (!bytes.empty()) std::memcpy(copy.mutable_data(), bytes.data(), bytes.size());
     PlanConstant made = a;
+    made.form_version = b.form_version;
     made.make = nullptr;
     made.owner = std::make_shared<HostTensor>(copy);
     made.data = copy.data();

@@ -39,6 +39,7 @@ Result<Stem> stem_of(const Problem& convolution, const Dims& weights);
 Status check_stem(const Problem& convolution, const BindArgs& args, const Stem& stem);
 
 // As conv/stem_tiles.cuh has them.
+inline constexpr uint32_t kStemForm = 1;  // 0: a thread's words of a step lay side by side
 std::vector<std::byte> stem_by_columns(const Stem& stem, const HostTensor& weights);
 
 // How conv/stem_tiles.cuh computes it: by tiles of `parts` rows for each warp. A tile begins `step_high` rows and

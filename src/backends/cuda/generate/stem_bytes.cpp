@@ -84,8 +84,9 @@ Result<std::optional<PackedForm>> pack_byte_stem(const Problem& p, int input, co
   if (input != 1) return std::optional<PackedForm>{};
   WOOTZ_ASSIGN_OR_RETURN(StemProblem c, bytes_of(p));
   WOOTZ_ASSIGN_OR_RETURN(const Stem s, stem_of_bytes(c, source.dims()));
-  return std::optional(packed_by(static_cast<size_t>(packed_bytes(s)),
-                                 [c = std::move(c.convolution), s, source] { return with_tables(c, s, source); }));
+  return std::optional(packed_by(
+      static_cast<size_t>(packed_bytes(s)),
+      [c = std::move(c.convolution), s, source] { return with_tables(c, s, source); }, kStemForm));
 }
 
 Status generate_byte_stem(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {

@@ -186,9 +186,9 @@ Result<std::optional<PackedForm>> pack_stem(const Problem& p, int input, const H
   if (input != 1) return std::optional<PackedForm>{};
   WOOTZ_ASSIGN_OR_RETURN(const StemProblem stem, stem_problem(p));
   WOOTZ_ASSIGN_OR_RETURN(const Stem s, stem_of_halves(stem, source.dims()));
-  return std::optional(
-      packed_by(static_cast<size_t>(s.weight_bytes()),
-                [s, source]() -> Result<std::vector<std::byte>> { return stem_by_columns(s, source); }));
+  return std::optional(packed_by(
+      static_cast<size_t>(s.weight_bytes()),
+      [s, source]() -> Result<std::vector<std::byte>> { return stem_by_columns(s, source); }, kStemForm));
 }
 
 Status generate_stem(const Problem& p, const BindArgs& args, int64_t parts, std::vector<Launch>* launches) {
