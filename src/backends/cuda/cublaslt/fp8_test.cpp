@@ -42,7 +42,7 @@ std::vector<double> by_column() {
 Result<Product> describe(const Problem& p) {
   std::vector<Dims> in;
   for (const TensorDesc& t : p.inputs) in.push_back(t.dims);
-  return describe_product(p, in, p.outputs[0].dims);
+  return describe_product(p, in, p.outputs[0].dims, false);
 }
 
 // A constant bias, then gelu, then rounding with step 0.125, and all of it in 8 bits.

@@ -7,8 +7,8 @@
 
 namespace wootz::cuda {
 
-// Errors: what the library cannot do, and why.
-Result<Product> describe_product(const Problem& problem, std::span<const Dims> inputs, const Dims& output);
+// Errors: what the library cannot do, and why. `tf32`: operands of f32 may be rounded to it.
+Result<Product> describe_product(const Problem& problem, std::span<const Dims> inputs, const Dims& output, bool tf32);
 
 // An algorithm's identity is its bytes, two of which cuBLASLt leaves as they were in memory: those before the version
 // of the library, in the same word. They become zero, so that the same algorithm is the same tactic in every build.

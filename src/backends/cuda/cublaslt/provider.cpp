@@ -102,7 +102,7 @@ class LtKernel final : public Kernel {
     WOOTZ_ASSIGN_OR_RETURN(const CublasLt* lt, cublaslt(gpu));
     if (lt->handle == nullptr) return unsupported("cublasLtCreate failed");
     const GpuScope scope(*gpu);
-    WOOTZ_ASSIGN_OR_RETURN(Product product, describe_product(problem_, args.inputs, args.outputs[0]));
+    WOOTZ_ASSIGN_OR_RETURN(Product product, describe_product(problem_, args.inputs, args.outputs[0], how_.tf32));
     product.fast = how_.fast;
     if (product.fp8) WOOTZ_RETURN_IF_ERROR(check_fp8_constants(product, args));
     auto call = std::make_unique<LtCall>();
@@ -152,7 +152,7 @@ class CublasLtProvider final : public Provider, public ConcurrentProvider {
     const Layout images = problem.family() == Family::kConv ? Layout::kChannelsLast : Layout::kLinear;
     for (TensorDesc& t : placed.inputs) t.layout = !t.constant && t.dims.rank() == rank ? images : Layout::kLinear;
     for (TensorDesc& t : placed.outputs) t.layout = images;
-    Result<Product> product = describe_product(placed, in, problem.outputs[0].dims);
+    Result<Product> product = describe_product(placed, in, problem.outputs[0].dims, limits.tf32);
     if (!product.ok()) return refuse(product.status());
     if (const Status able = check_device(*product, gpu, limits); !able.ok()) return refuse(able);
     Candidate offer;
@@ -210,7 +210,7 @@ class CublasLtProvider final : public Provider, public ConcurrentProvider {
     if (!tactic.config.empty() && !from_text(tactic.config, &algo))
       return invalid_argument("'{}' is no algorithm of cuBLASLt", tactic.config.substr(0, 100));
     const std::vector<Dims> in = operand_dims(problem.inputs);
-    WOOTZ_RETURN_IF_ERROR(describe_product(problem, in, problem.outputs[0].dims).status());
+    WOOTZ_RETURN_IF_ERROR(describe_product(problem, in, problem.outputs[0].dims, how->tf32).status());
     return std::unique_ptr<Kernel>(
         std::make_unique<LtKernel>(problem, gpu_of(limits), *how, !tactic.config.empty(), algo));
   }
