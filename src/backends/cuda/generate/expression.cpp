@@ -87,6 +87,7 @@ constexpr Form kForms[] = {
 constexpr Form kNearForms[] = {
     {PwOp::kSigmoid, "w_sigmoid_near(a)"},
     {PwOp::kSilu, "w_silu_near(a, x)"},
+    {PwOp::kGeluErf, "w_gelu_erf_near(a)"},
     {PwOp::kGeluTanh, "w_gelu_tanh_near(a)"},
 };
 

@@ -328,10 +328,6 @@ W_FN double w_sigmoid(double x) {
   return e / (1 + e);
 }
 
-// What is rounded to 16 bits next. The exponential is off by the rounding of its argument: 1e-6 where results are
-// normal numbers.
-W_FN float w_sigmoid_near(float x) { return w_inverse_near(1.0f + w_exp2_near(x * -1.44269504088896f)); }
-
 template <class T>
 W_FN T w_softplus(T x) {
   return (x > 0 ? x : (x != x ? x : (T)0)) + w_log1p(w_exp(-w_abs(x)));
@@ -347,15 +343,10 @@ W_FN T w_gelu_tanh(T a) {
   return (T)0.5 * a * ((T)1 + w_tanh((T)0.79788456080286535588 * (a + (T)0.044715 * a * a * a)));
 }
 
-// (1 + tanh(x)) / 2 is the sigmoid of 2 x.
-W_FN float w_gelu_tanh_near(float a) { return a * w_sigmoid_near(1.5957691216057308f * (a + 0.044715f * a * a * a)); }
-
 template <class T>
 W_FN T w_silu(T a, T k) {
   return a * w_sigmoid(k * a);
 }
-
-W_FN float w_silu_near(float a, float k) { return a * w_sigmoid_near(k * a); }
 
 template <class T>
 W_FN T w_hard_swish(T a) {
