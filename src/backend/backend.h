@@ -16,6 +16,8 @@ struct Capabilities {
   bool patch_products =
       false;               // a convolution of few channels by large windows takes longer than a product of its rows
   bool gate_sums = false;  // some provider computes a depthwise convolution and the gate of its image as one step
+  // Some provider computes a convolution and the one of single pixels that reads it as one step.
+  bool convolution_pairs = false;
   // Some provider computes what follows on a gather or a concatenation with it: family `embedding`, and expressions of
   // family `move`.
   bool fused_moves = false;

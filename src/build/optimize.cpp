@@ -81,7 +81,7 @@ void leave_out_passes_for(const Capabilities& can, PipelineOptions* pipeline) {
       {"fuse_embedding", &Capabilities::fused_moves},   {"fuse_stem", &Capabilities::stems},
       {"fuse_norms", &Capabilities::norm_products},     {"join_siblings", &Capabilities::siblings},
       {"join_concats", &Capabilities::fused_moves},     {"fuse_gates", &Capabilities::gate_sums},
-      {"unfold_patches", &Capabilities::patch_products}};
+      {"unfold_patches", &Capabilities::patch_products}, {"fuse_bottlenecks", &Capabilities::convolution_pairs}};
   for (const auto& [pass, needed] : kNeeds)
     if (!(can.*needed)) pipeline->disabled.insert(pass);
 }

@@ -273,6 +273,7 @@ class CudaBackend final : public Backend {
                          .squeeze_excite = true,
                          .patch_products = true,
                          .gate_sums = true,
+                         .convolution_pairs = true,
                          .fused_moves = true,
                          .norm_products = true,
                          .siblings = true,

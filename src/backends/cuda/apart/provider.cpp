@@ -1,8 +1,8 @@
-// Two problems of a chain, one after the other in one step: a normalization and the product that reads it, or a
-// depthwise convolution and the gate of its image (the product may be siblings of one); the one part by the kernel that
-// is likely to be the fastest, the other by whatever its providers offer. Offered beside kernels that compute both at
-// once, so that the measured times say which is better; nothing is offered where there is no such kernel, since these
-// are two steps then.
+// Two problems of a chain, one after the other in one step: a normalization and the product that reads it (or siblings
+// of one), a depthwise convolution and the gate of its image, or two convolutions; the one part by the kernel that is
+// likely to be the fastest, the other by whatever its providers offer. Offered beside kernels that compute both at once,
+// so that the measured times say which is better; nothing is offered where there is no such kernel, since these are two
+// steps then.
 #include <algorithm>
 #include <array>
 
@@ -48,6 +48,11 @@ constexpr Pair kPairs[] = {
      Layout::kChannelsLast,
      {{{generated_provider, 4}, {cudnn_provider, 1}}},
      {{{generated_provider, 1}, {nullptr, 0}}}},
+    {Family::kConv,
+     Family::kConv,
+     Layout::kChannelsLast,
+     {{{generated_provider, 1}, {cudnn_provider, 2}}},
+     {{{cublaslt_provider, 3}, {generated_provider, 1}}}},
 };
 
 size_t aligned(size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }

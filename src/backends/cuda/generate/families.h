@@ -118,6 +118,10 @@ template <int64_t kParts>
 double estimate_pooled_stem(const Problem& problem) {
   return estimate_pooled_stem(problem, kParts);
 }
+// A convolution and the one of single pixels that reads it, as one (a chain).
+Status generate_pair(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+double estimate_pair(const Problem& problem);
+Result<std::optional<PackedForm>> pack_pair(const Problem&, int input, const HostTensor& source);
 // Convolutions of few channels of 8 bits.
 Status generate_byte_stem(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 double estimate_byte_stem(const Problem& problem);

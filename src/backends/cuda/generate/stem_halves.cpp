@@ -84,7 +84,7 @@ Status write_halves(const StemProblem& stem, const BindArgs& args, const Stem& s
   for (const char* name : {"kScaled", "kCorrected", "kShort"}) source->fixed(name, 0);
   source->fixed_real("kScale", 1);
   write_stem(stem.convolution, args, s, reading.how, source);
-  return write_by_eight(stem.convolution, args, s.columns, false, source);
+  return write_by_eight(stem.convolution, args, s.columns, {}, source);
 }
 
 Status finish(const Stem& s, const Reading& reading, KernelSource* source, std::vector<Launch>* launches) {

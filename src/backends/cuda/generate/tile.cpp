@@ -19,6 +19,7 @@ struct Operands {
   std::vector<Operand> all;  // the bias first
   std::vector<Axis> axes;    // rows of the result in memory's order, with a stride for each operand
   int64_t vector = 1;        // so many neighbours of a row are neighbours in all of them, or one element
+  bool halves_ahead = false;  // what has 16 bits is read ahead of the sums as well
 };
 
 // Whether `count` neighbours of a row can be read and stored at once: by no more than 16 bytes, which is what addresses
@@ -167,7 +168,12 @@ void add_wholes(const TileProduct& b, const Tile& tile, bool arguments, KernelSo
 bool is_ahead(const Operands& all, const Operand& o) {
   return all.vector % 4 == 0 && o.name != "b" && o.along == 1 && (o.type == DType::kI8 || o.type == DType::kU8);
 }
-// How many of them come with the tile's first stage: all, where any GPU that has the tile has room for them.
+// The same of 16 bits.
+bool is_half_ahead(const Operands& all, const Operand& o) {
+  return all.halves_ahead && all.vector == 8 && o.name != "b" && o.along == 1 &&
+         (o.type == DType::kF16 || o.type == DType::kBF16);
+}
+// How many of the bytes come with the tile's first stage: all, where any GPU that has the tile has room for them.
 int fetched_early(const Tile& tile, const Operands& all) {
   const auto count = static_cast<int>(
       std::count_if(all.all.begin(), all.all.end(), [&](const Operand& o) { return is_ahead(all, o); }));
@@ -175,15 +181,17 @@ int fetched_early(const Tile& tile, const Operands& all) {
   return count * tile.rows * tile.columns <= room ? count : 0;
 }
 
-// What can be read ahead of the sums: bytes, as words.
+// What can be read ahead of the sums: bytes, as words, and halves.
 void write_ahead(const Operands& operands, KernelSource* source) {
   std::string members, values, fetches;
   for (const Operand& o : operands.all) {
-    if (!is_ahead(operands, o)) continue;
+    const bool half = is_half_ahead(operands, o);
+    if (!half && !is_ahead(operands, o)) continue;
     const std::string from = fmt::format("p.{0} + at.{0} + n", o.name);
-    members += fmt::format("  Pack<u32, kVector / 4> {};\n", o.name);
-    values += fmt::format("{}*(const Pack<u32, kVector / 4>*)({})", values.empty() ? "" : ", ", from);
-    fetches += fmt::format("  w_copy8(&to->{}, {});\n", o.name, from);
+    const std::string type = half ? fmt::format("Pack<{}, kVector>", storage_type(o.type)) : "Pack<u32, kVector / 4>";
+    members += fmt::format("  {} {};\n", type, o.name);
+    values += fmt::format("{}*(const {}*)({})", values.empty() ? "" : ", ", type, from);
+    fetches += fmt::format("  {}(&to->{}, {}{});\n", half ? "w_copy16" : "w_copy8", o.name, from, half ? ", true" : "");
   }
   const char* const parameters = "const Operands& p, const Constants& c, const At& at, int n";
   source->code(
@@ -215,7 +223,9 @@ Status write_results(const Operands& operands, const PointwiseExpr& epilogue, si
       continue;
     }
     const std::string byte = fmt::format("w_byte<{}>(ahead.{}, k)", storage_type(o.type), o.name);
-    inputs.push_back(is_ahead(operands, o) ? byte : read_at(o, &reads));
+    inputs.push_back(is_ahead(operands, o)        ? byte
+                     : is_half_ahead(operands, o) ? fmt::format("w_get(ahead.{}.v[k])", o.name)
+                                                  : read_at(o, &reads));
     // A conversion is one instruction beside those for the sums, of which there is one for each result.
     rules.as_floats.push_back(is_ahead(operands, o) ? "(float)" + byte : "");
   }
@@ -323,14 +333,16 @@ int resident_blocks(const Tile& tile, const TileProduct& b, size_t operands) {
   return blocks_at_once(tile, tile.bytes(), 68 + (b.window ? 16 : 0) + (operands > 0 ? 16 : 0));
 }
 
-Status write_by_eight(const Problem& p, const BindArgs& args, int64_t columns, bool rounded, KernelSource* source) {
+Status write_by_eight(const Problem& p, const BindArgs& args, int64_t columns, const EightWriting& how,
+                      KernelSource* source) {
   TileProduct b;
   b.columns = columns;
-  WOOTZ_ASSIGN_OR_RETURN(const Operands operands, read_operands(p, args, b));
+  WOOTZ_ASSIGN_OR_RETURN(Operands operands, read_operands(p, args, b));
   if (operands.vector != 8) return unsupported("results that are not stored by eight");
+  operands.halves_ahead = how.halves_ahead;
   source->fixed("kVector", operands.vector);
-  add_operands(p, 1, source);
-  return write_results(operands, p.epilogue, 0, rounded, source);
+  add_operands(p, how.w, source);
+  return write_results(operands, p.epilogue, 0, how.rounded, source);
 }
 
 Status write_tile(const Problem& p, const BindArgs& args, const TileProduct& b, const Tile& given,

@@ -71,9 +71,15 @@ struct TileWriting {
 Status write_tile(const Problem& problem, const BindArgs& args, const TileProduct& product, const Tile& tile,
                   const TileWriting& how, std::vector<Launch>* launches);
 
-// What a kernel does with eight sums of neighbouring columns: the operands behind x and w, at() and results() as
-// gemm/tile.cuh has them; `rounded` as above. Errors: results that are not stored by eight.
-Status write_by_eight(const Problem& problem, const BindArgs& args, int64_t columns, bool rounded,
+// What a kernel does with eight sums of neighbouring columns: the operands behind x and w, at(), ahead() and results()
+// as gemm/tile.cuh has them. `rounded`: as above; `w`: operand of the step behind which those of the problem are;
+// `halves_ahead`: operands of 16 bits are read by ahead() too. Errors: results that are not stored by eight.
+struct EightWriting {
+  bool rounded = false;
+  int w = 1;
+  bool halves_ahead = false;
+};
+Status write_by_eight(const Problem& problem, const BindArgs& args, int64_t columns, const EightWriting& how,
                       KernelSource* source);
 
 // The epilogue with its floating constants as further operands, so that layers that differ in nothing else are one

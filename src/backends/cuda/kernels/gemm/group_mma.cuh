@@ -7,11 +7,14 @@
 // What was written to shared memory before may be read by products from now on; before the barrier of its writers.
 W_FN void w_group_fence() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
-// A matrix of 8 by 16 bytes after the other: two along the sum, then the next eight columns.
-W_FN u64 w_group_matrix(const u8* b) {
-  constexpr u64 kAlongSum = 128 / 16, kAlongColumns = 256 / 16;
-  return (u64)((u32)__cvta_generic_to_shared(b) >> 4 & 0x3fff) | kAlongSum << 16 | kAlongColumns << 32;
+// Matrices of 8 by 16 bytes: kAlongSum bytes on the other one of a sum's part, kAcross on the next eight rows or columns.
+template <int kAlongSum, int kAcross>
+W_FN u64 w_group_matrices(const u8* first) {
+  return (u64)((u32)__cvta_generic_to_shared(first) >> 4 & 0x3fff) | (u64)(kAlongSum / 16) << 16 |
+         (u64)(kAcross / 16) << 32;
 }
+// One after the other.
+W_FN u64 w_group_matrix(const u8* b) { return w_group_matrices<128, 256>(b); }
 
 // The compiler neither moves what makes the value behind this, nor its other uses before.
 W_FN void w_settle(u32& value) { asm volatile("" : "+r"(value)::"memory"); }
@@ -22,9 +25,15 @@ template <class X>
 W_FN void w_group_mma(float (&d)[4][4], const u32 (&a)[4], u64 b, int on);
 template <class X>
 W_FN void w_group_mma(float (&d)[8][4], const u32 (&a)[4], u64 b, int on);
+// The same of rows in shared memory.
+template <class X>
+W_FN void w_group_mma(float (&d)[4][4], u64 a, u64 b, int on);
+template <class X>
+W_FN void w_group_mma(float (&d)[8][4], u64 a, u64 b, int on);
 
 #define W_SUMS(n) "+f"(d[n][0]), "+f"(d[n][1]), "+f"(d[n][2]), "+f"(d[n][3])
 #define W_FACTORS "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(on)
+#define W_MATRICES "l"(a), "l"(b), "r"(on)
 #define W_GROUP_MMA_OF(X, type)                                                                             \
   template <>                                                                                               \
   W_M void w_group_mma<X>(float(&d)[4][4], const u32(&a)[4], u64 b, int on) {                               \
@@ -44,10 +53,30 @@ W_FN void w_group_mma(float (&d)[8][4], const u32 (&a)[4], u64 b, int on);
         "26,%27,%28,%29,%30,%31}, {%32,%33,%34,%35}, %36, p, 1, 1, 0;\n}"                                   \
         : W_SUMS(0), W_SUMS(1), W_SUMS(2), W_SUMS(3), W_SUMS(4), W_SUMS(5), W_SUMS(6), W_SUMS(7)            \
         : W_FACTORS);                                                                                       \
+  }                                                                                                         \
+  template <>                                                                                               \
+  W_M void w_group_mma<X>(float(&d)[4][4], u64 a, u64 b, int on) {                                          \
+    asm volatile(                                                                                           \
+        "{\n.reg .pred p;\nsetp.ne.b32 p, %18, 0;\n"                                                        \
+        "wgmma.mma_async.sync.aligned.m64n32k16.f32." type "." type                                         \
+        " {%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15}, %16, %17, p, 1, 1, 0, 0;\n}"             \
+        : W_SUMS(0), W_SUMS(1), W_SUMS(2), W_SUMS(3)                                                        \
+        : W_MATRICES);                                                                                      \
+  }                                                                                                         \
+  template <>                                                                                               \
+  W_M void w_group_mma<X>(float(&d)[8][4], u64 a, u64 b, int on) {                                          \
+    asm volatile(                                                                                           \
+        "{\n.reg .pred p;\nsetp.ne.b32 p, %34, 0;\n"                                                        \
+        "wgmma.mma_async.sync.aligned.m64n64k16.f32." type "." type                                         \
+        " {%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%" \
+        "26,%27,%28,%29,%30,%31}, %32, %33, p, 1, 1, 0, 0;\n}"                                              \
+        : W_SUMS(0), W_SUMS(1), W_SUMS(2), W_SUMS(3), W_SUMS(4), W_SUMS(5), W_SUMS(6), W_SUMS(7)            \
+        : W_MATRICES);                                                                                      \
   }
 W_GROUP_MMA_OF(f16, "f16")
 W_GROUP_MMA_OF(bf16, "bf16")
 #undef W_GROUP_MMA_OF
+#undef W_MATRICES
 #undef W_FACTORS
 #undef W_SUMS
 
@@ -92,6 +121,23 @@ W_FN void w_group_products(const Load& load, const u8* b, float (&acc)[kColumns 
 #pragma unroll
     for (int e = 0; e < 4; ++e) w_settle(acc[n][e]);
 }
+
+// The same of rows in shared memory: of each step, from at(step) on, matrices of eight rows by 16 bytes, kAlongSum bytes
+// on the other 16 bytes of each row, kAcross on the next eight rows.
+template <class X, int kSteps, int kColumns, int kAlongSum, int kAcross, class At>
+W_FN void w_group_products_of(const At& at, const u8* b, float (&acc)[kColumns / 8][4]) {
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#pragma unroll
+  for (int step = 0; step < kSteps; ++step)
+    w_group_mma<X>(acc, w_group_matrices<kAlongSum, kAcross>(at(step)), w_group_matrix(b + step * kColumns * 32),
+                   step > 0);
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+#pragma unroll
+  for (int n = 0; n < kColumns / 8; ++n)
+#pragma unroll
+    for (int e = 0; e < 4; ++e) w_settle(acc[n][e]);
+}
 #else
 W_FN void w_group_fence() {}
 
@@ -111,5 +157,18 @@ W_FN void w_group_products(const Load& load, const u8* b, float (&acc)[kColumns 
       w_mma<X>(acc[n * 2 + 1], a[0], a[1], a[2], a[3], of.v[2], of.v[3]);
     }
   }
+}
+
+template <class X, int kSteps, int kColumns, int kAlongSum, int kAcross, class At>
+W_FN void w_group_products_of(const At& at, const u8* b, float (&acc)[kColumns / 8][4]) {
+  const auto load = [&](int step, u32(&a)[4]) {
+    Pack<u32, 4> rows;
+    w_matrices(&rows, at(step), 0, [](int lane) {
+      return (threadIdx.x / 32 % 4 * 2 + lane / 8 % 2) * kAcross + lane % 8 * 16 + lane / 16 * kAlongSum;
+    });
+#pragma unroll
+    for (int e = 0; e < 4; ++e) a[e] = rows.v[e];
+  };
+  w_group_products<X, kSteps, kColumns>(load, b, acc);
 }
 #endif

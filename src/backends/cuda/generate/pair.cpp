@@ -1,0 +1,239 @@
+// Family chain of a convolution and the one of single pixels that alone reads it, of 16-bit floats: conv/pair.cuh.
+#include <algorithm>
+
+#include "backend/chain.h"
+#include "backend/operand_dims.h"
+#include "backend/quantized.h"
+#include "backends/cuda/generate/expression.h"
+#include "backends/cuda/generate/families.h"
+#include "backends/cuda/generate/kernel_source.h"
+#include "backends/cuda/generate/tile.h"
+#include "backends/cuda/generate/window.h"
+
+namespace wootz::cuda {
+namespace {
+
+constexpr int64_t kMultiprocessors = 132, kSide = 8, kTeam = 128;
+
+struct Pair {
+  Problem first, second;
+  int w = 1, v = 1;  // operands of the step: weights of both
+  int64_t channels = 0, middle = 0, columns = 0, taps_h = 1, taps_w = 1, top = 0, left = 0;
+  int64_t teams = 1;
+  int64_t first_bytes() const { return taps_h * taps_w * channels * middle * 2; }
+  int64_t second_bytes() const { return middle * columns * 2; }
+  int64_t patch_bytes() const {
+    const int64_t pixels = (kSide + taps_h - 1) * (kSide + taps_w - 1);
+    return channels / 8 * (pixels | 1) * 16;
+  }
+  int64_t shared() const { return first_bytes() + second_bytes() + teams * 2 * patch_bytes(); }
+};
+
+// A convolution by constants, whose windows are side by side at steps of 1.
+Status check_convolution(const Problem& p, DType type) {
+  const auto* const conv = p.as_if<ConvParams>();
+  if (conv == nullptr) return unsupported("another chain than one of two convolutions");
+  if (p.inputs.size() < 2 || p.inputs[0].dtype != type || p.inputs[1].dtype != type || !p.inputs[1].constant)
+    return unsupported("convolutions of other types, or whose weights are not constant");
+  if (conv->transposed || conv->groups != 1 || !conv->x_scale.empty() || p.inputs[1].dims.rank() != 4)
+    return unsupported("another convolution than one of images");
+  WOOTZ_RETURN_IF_ERROR(check_values(conv->strides, 2, 1));
+  WOOTZ_RETURN_IF_ERROR(check_values(conv->dilations, 2, 1));
+  WOOTZ_RETURN_IF_ERROR(check_values(conv->pads, 4, 0));
+  const int64_t* const steps[] = {&conv->strides[0], &conv->strides[1], &conv->dilations[0], &conv->dilations[1]};
+  if (!std::all_of(std::begin(steps), std::end(steps), [](const int64_t* s) { return *s == 1; }))
+    return unsupported("windows at other steps than 1");
+  return Status();
+}
+
+// As many as shared memory has room for. More than three have too few registers.
+Result<int64_t> teams_of(Pair pair) {
+  constexpr int64_t kShared = 227 << 10;
+  for (pair.teams = 3; pair.teams > 0; --pair.teams)
+    if (pair.shared() <= kShared) return pair.teams;
+  return unsupported("weights of {} KB", (pair.first_bytes() + pair.second_bytes()) >> 10);
+}
+
+// By the parameters and the weights alone.
+Result<Pair> pair_of(const Problem& p) {
+  if (!p.is(Family::kChain) || p.outputs.size() != 1) return unsupported("another problem than two convolutions");
+  WOOTZ_ASSIGN_OR_RETURN(ChainParts parts, chain_parts(p));
+  Pair pair;
+  const DType type = p.inputs[0].dtype;
+  if (type != DType::kF16 && type != DType::kBF16)
+    return unsupported("{} on tensor cores of 16-bit floats", dtype_name(type));
+  for (const Problem* part : {&parts.first, &parts.second}) WOOTZ_RETURN_IF_ERROR(check_convolution(*part, type));
+  const Dims &w = parts.first.inputs[1].dims, &v = parts.second.inputs[1].dims;
+  const auto& pads = parts.second.as<ConvParams>().pads;
+  if (v[2] != 1 || v[3] != 1 || std::any_of(pads.begin(), pads.end(), [](int64_t pad) { return pad != 0; }))
+    return unsupported("a second convolution of more than single pixels");
+  if (w[1] % 16 != 0 || w[0] % 32 != 0 || v[0] % 32 != 0 || v[1] != w[0] || w[0] > 192 || v[0] > 512 || w[2] > 5 ||
+      w[3] > 5)
+    return unsupported("{} and {}; few channels are taken", w.to_string(), v.to_string());
+  if (parts.first.inputs.size() != static_cast<size_t>(parts.first.num_main) || parts.first.epilogue.num_inputs > 1)
+    return unsupported("a first expression that reads more than the sums");
+  WOOTZ_RETURN_IF_ERROR(check_epilogue(parts.first, type));
+  const auto& first_pads = parts.first.as<ConvParams>().pads;
+  pair.channels = w[1];
+  pair.middle = w[0];
+  pair.columns = v[0];
+  pair.taps_h = w[2];
+  pair.taps_w = w[3];
+  pair.top = first_pads[0];
+  pair.left = first_pads[1];
+  pair.v = static_cast<int>(parts.first.inputs.size());
+  pair.first = std::move(parts.first);
+  pair.second = std::move(parts.second);
+  pair.second.inputs[0].layout = Layout::kChannelsLast;
+  WOOTZ_ASSIGN_OR_RETURN(pair.teams, teams_of(pair));
+  return pair;
+}
+
+// Extents and layouts, and what a plan brings.
+Status check_operands(const Problem& p, const BindArgs& args, const Pair& pair, const Dims& between) {
+  const Dims &x = args.inputs[0], &z = args.outputs[0];
+  if (p.inputs[0].layout != Layout::kChannelsLast || p.outputs[0].layout != Layout::kChannelsLast)
+    return unsupported("other than channels innermost");
+  if (x.rank() != 4 || z.rank() != 4 || x[1] != pair.channels || z[0] != between[0] || z[1] != pair.columns ||
+      z[2] != between[2] || z[3] != between[3])
+    return invalid_argument("convolutions of {} by way of {} give {}", x.to_string(), between.to_string(),
+                            z.to_string());
+  if (x.volume() >= int64_t{1} << 31 || z.volume() >= int64_t{1} << 31)
+    return unsupported("{} gives {}", x.to_string(), z.to_string());
+  for (const auto& [operand, bytes] : {std::pair(pair.w, pair.first_bytes()), {pair.v, pair.second_bytes()}}) {
+    const auto at = static_cast<size_t>(operand);
+    if (args.constant_bytes.size() > at && args.constants[at] != nullptr &&
+        args.constant_bytes[at] < static_cast<size_t>(bytes))
+      return invalid_argument("{} bytes of packed weights for {}", args.constant_bytes[at],
+                              args.inputs[at].to_string());
+  }
+  const auto right_bias = [&](const Problem& part, int w, int64_t columns) {
+    return part.num_main < 3 || args.inputs[static_cast<size_t>(w) + 1].volume() == columns;
+  };
+  if (pair.first.num_main > 3 || pair.second.num_main > 3 || !right_bias(pair.first, pair.w, pair.middle) ||
+      !right_bias(pair.second, pair.v, pair.columns))
+    return invalid_argument("biases for other than {} and {} channels", pair.middle, pair.columns);
+  return Status();
+}
+
+// Columns by `at_once`, of those each 16 places of a sum, of those eight columns at a time: 16 bytes of each, then
+// their other 16. With `spread` a thread's sums, two of each eight columns, are eight neighbours.
+std::vector<std::byte> by_matrices(const HostTensor& weights, int64_t at_once, bool spread) {
+  const Dims& w = weights.dims();
+  const int64_t columns = w[0], channels = w[1], taps = w[2] * w[3], steps = taps * channels / 16;
+  const auto* const from = static_cast<const uint16_t*>(weights.data());
+  std::vector<std::byte> bytes(static_cast<size_t>(weights.volume()) * 2);
+  auto* to = reinterpret_cast<uint16_t*>(bytes.data());
+  for (int64_t i = 0; i < columns * channels * taps; ++i) {
+    const int64_t element = i % 8, in_part = i / 8 % 8, half = i / 64 % 2, part = i / 128 % (at_once / 8);
+    const int64_t step = i / 16 / at_once % steps, first = i / 16 / at_once / steps * at_once;
+    const int64_t own = spread ? part / 4 * 32 + in_part / 2 * 8 + part % 4 * 2 + in_part % 2 : part * 8 + in_part;
+    const int64_t place = step * 16 + half * 8 + element;
+    to[i] = from[((first + own) * channels + place % channels) * taps + place / channels];
+  }
+  return bytes;
+}
+
+int64_t at_once(int64_t columns) { return columns % 64 == 0 ? 64 : 32; }
+
+// middle_of(p, a, n): bias, expression and rounding of the first.
+Status write_middle(const Pair& pair, KernelSource* source) {
+  std::string sum = "a";
+  if (pair.first.num_main == 3) {
+    source->operand(fmt::format("const {}* __restrict__", storage_type(pair.first.inputs[2].dtype)), "d",
+                    {false, pair.w + 1});
+    sum += " + w_get(p.d[n])";
+  }
+  WOOTZ_ASSIGN_OR_RETURN(const ExpressionText text, expression_text(pair.first.epilogue, {"f"}));
+  source->code(
+      fmt::format("W_FN float middle_of(const Operands& p, float a, int n) {{\n  const float f = {};\n{}  return {};\n}}\n",
+                  sum, text.lines, text.results[0]));
+  return Status();
+}
+
+int64_t tiles_of(const Dims& z) {
+  return z[0] * ((z[2] + kSide - 1) / kSide) * ((z[3] + kSide - 1) / kSide);
+}
+
+void write_numbers(const Pair& pair, const Dims& x, const Dims& z, int64_t blocks, KernelSource* source) {
+  const std::pair<const char*, int64_t> fixed[] = {
+      {"kTeams", pair.teams},  {"kChannels", pair.channels}, {"kMiddle", pair.middle}, {"kColumns", pair.columns},
+      {"kTapsH", pair.taps_h}, {"kTapsW", pair.taps_w},      {"kCluster", 1},         {"kDirect", 1},           {"kScaled", 0},
+      {"kCorrected", 0},       {"kShort", 0}};
+  for (const auto& [name, value] : fixed) source->fixed(name, value);
+  source->fixed_real("kScale", 1);
+  const std::pair<const char*, int64_t> numbers[] = {{"columns", pair.columns},
+                                                     {"in_h", x[2]},
+                                                     {"in_w", x[3]},
+                                                     {"out_h", z[2]},
+                                                     {"out_w", z[3]},
+                                                     {"pad_top", pair.top},
+                                                     {"pad_left", pair.left},
+                                                     {"tiles_w", (z[3] + kSide - 1) / kSide},
+                                                     {"tiles_h", (z[2] + kSide - 1) / kSide},
+                                                     {"tiles", tiles_of(z)},
+                                                     {"teams", blocks * pair.teams}};
+  for (const auto& [name, value] : numbers) source->number(name, value);
+}
+
+}  // namespace
+
+Result<std::optional<PackedForm>> pack_pair(const Problem& p, int input, const HostTensor& source) {
+  WOOTZ_ASSIGN_OR_RETURN(const Pair pair, pair_of(p));
+  if (input != pair.w && input != pair.v) return std::optional<PackedForm>{};
+  const bool second = input == pair.v;
+  const int64_t columns = at_once(second ? pair.columns : pair.middle);
+  return std::optional(packed_by(static_cast<size_t>(second ? pair.second_bytes() : pair.first_bytes()),
+                                 [source, columns, second]() -> Result<std::vector<std::byte>> {
+                                   return by_matrices(source, columns, second);
+                                 }));
+}
+
+Status generate_pair(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
+  WOOTZ_ASSIGN_OR_RETURN(const Pair pair, pair_of(p));
+  WOOTZ_ASSIGN_OR_RETURN(const Dims between, chain_middle(pair.first, args.inputs));
+  WOOTZ_RETURN_IF_ERROR(check_operands(p, args, pair, between));
+  const Dims& z = args.outputs[0];
+  if (z.volume() == 0) return Status();
+  const int64_t blocks = std::min(kMultiprocessors, (tiles_of(z) + pair.teams - 1) / pair.teams);
+  KernelSource source("conv/pair.cuh", true);
+  source.type("X", storage_type(p.inputs[0].dtype));
+  source.type("W", storage_type(p.inputs[0].dtype));
+  source.type("Y", storage_type(p.outputs[0].dtype));
+  source.type("Part", "float");
+  write_numbers(pair, args.inputs[0], z, blocks, &source);
+  source.operand("Y* __restrict__", "y", {true, 0});
+  source.operand("const X* __restrict__", "x", {false, 0});
+  source.operand("const W* __restrict__", "w", {false, pair.w});
+  source.operand("const W* __restrict__", "v", {false, pair.v});
+  WOOTZ_RETURN_IF_ERROR(write_middle(pair, &source));
+  std::vector<Dims> dims{between};
+  dims.insert(dims.end(), args.inputs.begin() + pair.v, args.inputs.end());
+  WOOTZ_RETURN_IF_ERROR(
+      write_by_eight(pair.second, {dims, args.outputs, {}}, pair.columns, {false, pair.v, true}, &source));
+  LaunchSize size;
+  size.grid_x = static_cast<unsigned>(blocks);
+  size.block = static_cast<unsigned>(pair.teams * kTeam);
+  size.shared = static_cast<unsigned>(pair.shared());
+  size.at_once = 1;
+  return source.finish(size, launches);
+}
+
+// A start with all weights, and of the team with the most tiles the time of one: fitted to 56 x 56 pixels of 64
+// channels by way of 64 to 256 on an H200. 0: there are too few tiles for all multiprocessors.
+double estimate_pair(const Problem& p) {
+  constexpr int64_t kLeast = 2 * kMultiprocessors;
+  constexpr double kStartUs = 3, kTileUs = 0.9, kBytesPerUs = 3e4, kMacsPerUs = 2e6;
+  const Result<Pair> pair = pair_of(p);
+  if (!pair.ok() || p.outputs[0].dims.rank() != 4 || tiles_of(p.outputs[0].dims) < kLeast) return 0;
+  const std::vector<Dims> in = operand_dims(p.inputs), out = operand_dims(p.outputs);
+  const Result<Dims> between = chain_middle(pair->first, in);
+  if (!between.ok() || !check_operands(p, {in, out, {}}, *pair, *between).ok()) return 0;
+  const auto rounds = static_cast<double>((tiles_of(out[0]) + kMultiprocessors - 1) / kMultiprocessors);
+  const double operands = 1.0 + static_cast<double>(p.inputs.size()) - static_cast<double>(pair->v);
+  const double bytes = static_cast<double>(pair->patch_bytes()) + 128.0 * operands * static_cast<double>(pair->columns);
+  const double macs = 32.0 * static_cast<double>(pair->first_bytes() + pair->second_bytes());
+  return kStartUs + rounds * (kTileUs + std::max(bytes / kBytesPerUs, macs / kMacsPerUs));
+}
+
+}  // namespace wootz::cuda

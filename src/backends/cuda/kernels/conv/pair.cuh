@@ -1,0 +1,156 @@
+// A convolution and the one of single pixels that alone reads it, as bottlenecks of image networks end with, on tensor
+// cores in 16 bits: what is in between goes from sums to the next product's rows in registers, and the weights of both
+// stay in shared memory. A block has kTeams teams of four warps, each of which takes one tile of 8 by 8 results after
+// the other: what the windows of the next tile cover is on its way to shared memory meanwhile, eight channels of a
+// pixel after those of its neighbour, so that a row of the window is the same matrix one pixel on. The problem: W, of
+// all but Y; kTeams; kChannels, kMiddle: of the image and in between, multiples of 16 and of 32; kColumns: of the
+// result, a multiple of 32; kTapsH, kTapsW: of the window, whose steps are 1; w: for each kMiddleOnce columns in
+// between kFirstSteps parts of the sum as w_group_products() has them, v: the same for each kOnce columns, which lie so
+// that a thread's sums are eight neighbours; middle_of(p, a, n): what is in between, for the sum a of column n;
+// Constants {in_h, in_w, out_h, out_w, pad_top, pad_left, columns; tiles_w, tiles_h: of an image, tiles: of all; teams:
+// of all blocks}; at(), ahead() and results() as of gemm/tile.cuh, with kVector of 8. Images and results have less than
+// 2^31 elements.
+#pragma once
+#include "backends/cuda/kernels/gemm/group_mma.cuh"
+#include "backends/cuda/kernels/gemm/rescale.cuh"
+
+constexpr int kSide = 8, kTeam = 128, kBlock = kTeams * kTeam;
+constexpr int kInWide = kSide + kTapsW - 1, kPixels = kInWide * (kSide + kTapsH - 1);
+constexpr int kPlane = (kPixels | 1) * 16;  // of eight channels: eight copies of one pixel meet no bank twice
+constexpr int kPieces = kChannels / 8, kPatchBytes = kPieces * kPlane;
+constexpr int kMiddleOnce = kMiddle % 64 == 0 ? 64 : 32, kOnce = kColumns % 64 == 0 ? 64 : 32;
+constexpr int kFirstSteps = kTapsH * kTapsW * kChannels / 16, kSecondSteps = kMiddle / 16;
+constexpr int kFirstBytes = kFirstSteps * kMiddle * 32, kSecondBytes = kSecondSteps * kColumns * 32;
+constexpr int kSharedBytes = kFirstBytes + kSecondBytes + kTeams * 2 * kPatchBytes;
+constexpr int kParts = kColumns / kOnce, kEarly = kParts < 4 ? kParts : 4;  // of a result; read ahead of the sums
+constexpr int kVectors = kOnce / 16;                                        // of a part, that a thread stores
+
+struct TileAt {
+  int image, y, x;
+};
+W_FN TileAt tile_at(const Constants& c, int tile) {
+  const int rest = tile / c.tiles_w;
+  return {rest / c.tiles_h, rest % c.tiles_h * kSide, tile % c.tiles_w * kSide};
+}
+
+// What the windows of a tile cover; zeros outside of the image, and of a tile that is not there.
+W_FN void load_patch(const Operands& p, const Constants& c, int tile, u8* patch) {
+  constexpr int kCopies = kPixels * kPieces;
+  const TileAt at = tile_at(c, tile);
+  const int t = threadIdx.x % kTeam, top = at.y - c.pad_top, left = at.x - c.pad_left;
+#pragma unroll
+  for (int i = 0; i < (kCopies + kTeam - 1) / kTeam; ++i) {
+    const int copy = t + i * kTeam, pixel = copy / kPieces, piece = copy % kPieces;
+    const int y = top + pixel / kInWide, x = left + pixel % kInWide;
+    const bool in = tile < c.tiles && (u32)y < (u32)c.in_h && (u32)x < (u32)c.in_w;
+    const int from = in ? ((at.image * c.in_h + y) * c.in_w + x) * kChannels + piece * 8 : 0;
+    if ((i + 1) * kTeam <= kCopies || copy < kCopies) w_copy16(patch + piece * kPlane + pixel * 16, p.x + from, in);
+  }
+  w_commit();
+}
+
+// A thread's two pixels of a tile: rows of the result, and whether they are in it.
+struct Own {
+  int row[2];
+  bool in[2];
+};
+W_FN Own own_of(const Constants& c, int tile) {
+  const TileAt at = tile_at(c, tile);
+  Own own;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int y = at.y + threadIdx.x / 32 % 4 * 2 + half, x = at.x + threadIdx.x % 32 / 4;
+    own.in[half] = y < c.out_h && x < c.out_w;
+    own.row[half] = own.in[half] ? (at.image * c.out_h + y) * c.out_w + x : 0;
+  }
+  return own;
+}
+
+// The column that vector m of a part begins with.
+W_FN int column_of(int part, int m) { return part * kOnce + m / 2 * 32 + threadIdx.x % 4 * 8; }
+
+typedef Ahead Early[kVectors];
+W_FN void read_ahead(const Operands& p, const Constants& c, const Own& own, int part, Early& early) {
+#pragma unroll
+  for (int m = 0; m < kVectors; ++m) early[m] = ahead(p, c, at(c, own.row[m % 2]), column_of(part, m));
+}
+
+// The rows of the second product, from the patch.
+W_FN void multiply_first(const Operands& p, const u8* patch, const u8* weights, u32 (&middle)[kSecondSteps][4]) {
+  constexpr int kOfTap = kChannels / 16;
+#pragma unroll
+  for (int piece = 0; piece < kMiddle / kMiddleOnce; ++piece) {
+    float acc[kMiddleOnce / 8][4];
+    w_group_products_of<W, kFirstSteps, kMiddleOnce, kPlane, kInWide * 16>(
+        [&](int step) {
+          const int tap = step / kOfTap;
+          return patch + step % kOfTap * 2 * kPlane + (tap / kTapsW * kInWide + tap % kTapsW) * 16;
+        },
+        weights + piece * (kFirstSteps * kMiddleOnce * 32), acc);
+#pragma unroll
+    for (int i = 0; i < kMiddleOnce / 8; ++i) {
+      const int n = piece * kMiddleOnce + i * 8 + threadIdx.x % 4 * 2;
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+        middle[(piece * kMiddleOnce / 8 + i) / 2][i % 2 * 2 + half] =
+            w_halves<W>(middle_of(p, acc[i][half * 2], n), middle_of(p, acc[i][half * 2 + 1], n + 1));
+    }
+  }
+}
+
+W_FN void store(const Operands& p, const Constants& c, const Own& own, int part, const float (&acc)[kOnce / 8][4],
+                const Early& early) {
+#pragma unroll
+  for (int m = 0; m < kVectors; ++m) {
+    const int half = m % 2, n = column_of(part, m);
+    Pack<float, 8> sums;
+#pragma unroll
+    for (int v = 0; v < 8; ++v) sums.v[v] = acc[m / 2 * 4 + v / 2][half * 2 + v % 2];
+    float a[8];
+    rescale(c, sums, nullptr, n, a);
+    const Pack<Y, 8> z = results(p, c, a, at(c, own.row[half]), n, nullptr, early[m]);
+    if (own.in[half]) *(Pack<Y, 8>*)(p.y + (own.row[half] * kColumns + n)) = z;
+  }
+}
+
+W_FN void kernel(const Operands& p, const Constants& c) {
+  W_SHARED(memory, kSharedBytes);
+  const int team = threadIdx.x / kTeam;
+  u8* const second = memory + kFirstBytes;
+  u8* const patches = second + kSecondBytes + team * 2 * kPatchBytes;
+  for (int i = threadIdx.x; i < kFirstBytes / 16; i += kBlock) w_copy16(memory + i * 16, (const u8*)p.w + i * 16, true);
+  for (int i = threadIdx.x; i < kSecondBytes / 16; i += kBlock) w_copy16(second + i * 16, (const u8*)p.v + i * 16, true);
+  w_begin();
+  int tile = blockIdx.x * kTeams + team, buffer = 0;
+  load_patch(p, c, tile, patches);
+  w_wait<0>();
+  w_group_fence();
+  __syncthreads();
+#pragma unroll 1
+  for (; tile < c.tiles; tile += c.teams, buffer = 1 - buffer) {
+    load_patch(p, c, tile + c.teams, patches + (1 - buffer) * kPatchBytes);
+    w_wait<1>();
+    w_group_fence();
+    w_meet<kTeam, kTeams>(team);
+    const Own own = own_of(c, tile);
+    Early early[kEarly];
+#pragma unroll
+    for (int part = 0; part < kEarly; ++part) read_ahead(p, c, own, part, early[part]);
+    u32 middle[kSecondSteps][4];
+    multiply_first(p, patches + buffer * kPatchBytes, memory, middle);
+    w_meet<kTeam, kTeams>(team);  // the patch is read: it may be the next but one
+#pragma unroll
+    for (int part = 0; part < kParts; ++part) {
+      float acc[kOnce / 8][4];
+      w_group_products<W, kSecondSteps, kOnce>(
+          [&](int step, u32(&a)[4]) {
+#pragma unroll
+            for (int e = 0; e < 4; ++e) a[e] = middle[step][e];
+          },
+          second + part * (kSecondSteps * kOnce * 32), acc);
+      store(p, c, own, part, acc, early[part % kEarly]);
+      if (part + kEarly < kParts) read_ahead(p, c, own, part + kEarly, early[part % kEarly]);
+    }
+  }
+  w_wait<0>();
+}

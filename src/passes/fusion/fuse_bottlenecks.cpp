@@ -1,0 +1,75 @@
+// A convolution of few channels and the one of single pixels that alone reads it, as a bottleneck of an image network
+// ends with (its shortcut is an operand of the second), as one node: a step may keep what is in between. Of 16-bit
+// floats and of many pixels, which is what backends have such steps for. Where no kernel takes it, it is lowered as the
+// two steps.
+#include <algorithm>
+
+#include "passes/pass.h"
+#include "passes/support/chain_nodes.h"
+#include "passes/support/rewrite.h"
+
+namespace wootz {
+namespace {
+
+// In one group, by constants, at steps of 1.
+bool is_convolution(const Node& node) {
+  if (!node.is("Conv") || node.num_outputs() != 1 || node.num_inputs() < 2 || node.has_attr("x_scale") ||
+      node.has_attr("auto_pad") || node.attr_int("groups", 1) != 1)
+    return false;
+  const DType type = node.output()->dtype();
+  const Value* const w = node.input(1);
+  if ((type != DType::kF16 && type != DType::kBF16) || node.input(0)->dtype() != type || node.input(0)->rank() != 4 ||
+      w == nullptr || !w->is_constant())
+    return false;
+  for (const char* name : {"strides", "dilations"})
+    for (const int64_t step : node.attr_ints(name))
+      if (step != 1) return false;
+  return true;
+}
+
+// Whose expression reads constants alone.
+bool is_first(const Node& node) {
+  if (!is_convolution(node)) return false;
+  const auto is_constant = [](const Value* v) { return v != nullptr && v->is_constant(); };
+  const Dims& w = node.input(1)->constant().dims();
+  return w[2] * w[3] > 1 && std::all_of(node.inputs().begin() + 1, node.inputs().end(), is_constant);
+}
+
+bool is_second(const Node& node) {
+  if (!is_convolution(node)) return false;
+  const Dims& w = node.input(1)->constant().dims();
+  const std::vector<int64_t> pads = node.attr_ints("pads");
+  return w[2] == 1 && w[3] == 1 && std::all_of(pads.begin(), pads.end(), [](int64_t p) { return p == 0; });
+}
+
+// The weights of both stay where a block computes, and there are tiles of pixels for all blocks.
+bool is_worth_it(const Node& first, const Node& second) {
+  constexpr int64_t kMostWeights = 100 << 10, kLeastPixels = 16 << 10;
+  const Dims &w = first.input(1)->constant().dims(), &v = second.input(1)->constant().dims();
+  if (w.volume() + v.volume() > kMostWeights) return false;
+  const Shape& shape = second.output()->shape();
+  int64_t pixels = 1;
+  for (const size_t axis : {0, 2, 3}) {
+    if (!shape[axis].is_const()) return true;
+    pixels *= shape[axis].value();
+  }
+  return pixels >= kLeastPixels;
+}
+
+}  // namespace
+
+Result<bool> fuse_bottlenecks(Graph& graph) {
+  bool changed = false;
+  for (Node *node = graph.first(), *next = nullptr; node != nullptr; node = next) {
+    next = node->next();
+    Node* const first = node->input(0) == nullptr ? nullptr : node->input(0)->producer();
+    if (first == nullptr || !is_second(*node) || !is_first(*first) || !is_worth_it(*first, *node)) continue;
+    if (only_user(first->output()) != node || first->output()->uses().size() != 1) continue;
+    Node* const both[] = {first, node};
+    WOOTZ_ASSIGN_OR_RETURN(const bool fused, chain_nodes(graph, both));
+    changed = changed || fused;
+  }
+  return changed;
+}
+
+}  // namespace wootz
