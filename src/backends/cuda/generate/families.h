@@ -133,6 +133,7 @@ Status generate_weight_tiles(const Problem& problem, const BindArgs& args, std::
 double estimate_weight_tiles(const Problem& problem);
 Status generate_vector_product(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_pool_strip(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+double estimate_pool_strip(const Problem& problem);
 Status generate_pool(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_conv(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_gemm(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);

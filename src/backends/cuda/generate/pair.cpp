@@ -136,18 +136,20 @@ std::vector<std::byte> by_matrices(const HostTensor& weights, int64_t at_once, b
 
 int64_t at_once(int64_t columns) { return columns % 64 == 0 ? 64 : 32; }
 
-// middle_of(p, a, n): bias, expression and rounding of the first.
+// bias_of(p, n) and middle_of(a): the expression and rounding of the first.
 Status write_middle(const Pair& pair, KernelSource* source) {
-  std::string sum = "a";
+  std::string bias = "  return {};\n";
   if (pair.first.num_main == 3) {
-    source->operand(fmt::format("const {}* __restrict__", storage_type(pair.first.inputs[2].dtype)), "d",
-                    {false, pair.w + 1});
-    sum += " + w_get(p.d[n])";
+    const char* const type = storage_type(pair.first.inputs[2].dtype);
+    source->operand(fmt::format("const {}* __restrict__", type), "d", {false, pair.w + 1});
+    bias = fmt::format(
+        "  const Pack<{0}, 2> of = *(const Pack<{0}, 2>*)(p.d + n);\n  return {{w_get(of.v[0]), w_get(of.v[1])}};\n", type);
   }
-  WOOTZ_ASSIGN_OR_RETURN(const ExpressionText text, expression_text(pair.first.epilogue, {"f"}));
+  WOOTZ_ASSIGN_OR_RETURN(const ExpressionText text, expression_text(pair.first.epilogue, {"a"}));
   source->code(
-      fmt::format("W_FN float middle_of(const Operands& p, float a, int n) {{\n  const float f = {};\n{}  return {};\n}}\n",
-                  sum, text.lines, text.results[0]));
+      fmt::format("W_FN Pack<float, 2> bias_of(const Operands& p, int n) {{\n{}}}\n"
+                  "W_FN float middle_of(float a) {{\n{}  return {};\n}}\n",
+                  bias, text.lines, text.results[0]));
   return Status();
 }
 
@@ -230,7 +232,7 @@ double estimate_pair(const Problem& p) {
   const Result<Dims> between = chain_middle(pair->first, in);
   if (!between.ok() || !check_operands(p, {in, out, {}}, *pair, *between).ok()) return 0;
   const auto rounds = static_cast<double>((tiles_of(out[0]) + kMultiprocessors - 1) / kMultiprocessors);
-  const double operands = 1.0 + static_cast<double>(p.inputs.size()) - static_cast<double>(pair->v);
+  const double operands = 1.0 + static_cast<double>(p.inputs.size()) - static_cast<double>(p.num_main);
   const double bytes = static_cast<double>(pair->patch_bytes()) + 128.0 * operands * static_cast<double>(pair->columns);
   const double macs = 32.0 * static_cast<double>(pair->first_bytes() + pair->second_bytes());
   return kStartUs + rounds * (kTileUs + std::max(bytes / kBytesPerUs, macs / kMacsPerUs));

@@ -6,6 +6,7 @@
 #include "backends/cuda/generate/families.h"
 #include "backends/cuda/generate/gated.h"
 #include "backends/cuda/generate/kernel_source.h"
+#include "backends/cuda/generate/tile_cost.h"
 #include "backends/cuda/generate/window.h"
 
 namespace wootz::cuda {
@@ -251,6 +252,13 @@ Status generate_pool_strip(const Problem& p, const BindArgs& args, std::vector<L
   source.number("first_column", padded ? -s.left : 0);
   source.number("end_column", padded ? s.in_w + s.right : s.in_w);
   return finish(p, args, s, &source, launches);
+}
+
+// A launch, and bytes at the memory's speed. With few results there are few threads, each of which reads a whole window.
+double estimate_pool_strip(const Problem& p) {
+  constexpr int64_t kFew = 1 << 18;
+  constexpr double kWaiting = 1.5;
+  return (p.outputs[0].dims.volume() < kFew ? kWaiting : 1) * (2.0 + bytes_of(p) / 3e6);
 }
 
 }  // namespace wootz::cuda

@@ -190,7 +190,7 @@ void write_ahead(const Operands& operands, KernelSource* source) {
     const std::string from = fmt::format("p.{0} + at.{0} + n", o.name);
     const std::string type = half ? fmt::format("Pack<{}, kVector>", storage_type(o.type)) : "Pack<u32, kVector / 4>";
     members += fmt::format("  {} {};\n", type, o.name);
-    values += fmt::format("{}*(const {}*)({})", values.empty() ? "" : ", ", type, from);
+    values += fmt::format("{}{}((const {}*)({}))", values.empty() ? "" : ", ", half ? "w_read_now" : "*", type, from);
     fetches += fmt::format("  {}(&to->{}, {}{});\n", half ? "w_copy16" : "w_copy8", o.name, from, half ? ", true" : "");
   }
   const char* const parameters = "const Operands& p, const Constants& c, const At& at, int n";

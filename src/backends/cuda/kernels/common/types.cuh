@@ -155,6 +155,25 @@ struct alignas(sizeof(T) * N) Pack {
   T v[N];
 };
 
+// 16 bytes of global memory, read where it is asked for: the compiler does not leave them for when they are needed.
+template <class T, int N>
+W_FN Pack<T, N> w_read_now(const Pack<T, N>* from) {
+  static_assert(sizeof(*from) == 16, "one read");
+#ifdef WOOTZ_ON_HOST
+  return *from;
+#else
+  struct alignas(16) {
+    u32 v[4];
+  } bits;
+  asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(bits.v[0]), "=r"(bits.v[1]), "=r"(bits.v[2]), "=r"(bits.v[3])
+               : "l"(from));
+  Pack<T, N> pack;
+  memcpy(&pack, &bits, 16);
+  return pack;
+#endif
+}
+
 template <class T>
 struct IsF {
   static const bool v = false;

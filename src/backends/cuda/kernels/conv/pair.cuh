@@ -6,7 +6,8 @@
 // all but Y; kTeams; kChannels, kMiddle: of the image and in between, multiples of 16 and of 32; kColumns: of the
 // result, a multiple of 32; kTapsH, kTapsW: of the window, whose steps are 1; w: for each kMiddleOnce columns in
 // between kFirstSteps parts of the sum as w_group_products() has them, v: the same for each kOnce columns, which lie so
-// that a thread's sums are eight neighbours; middle_of(p, a, n): what is in between, for the sum a of column n;
+// that a thread's sums are eight neighbours; bias_of(p, n): of columns n and n + 1 in between; middle_of(a): what is
+// there, for the sum a with its bias;
 // Constants {in_h, in_w, out_h, out_w, pad_top, pad_left, columns; tiles_w, tiles_h: of an image, tiles: of all; teams:
 // of all blocks}; at(), ahead() and results() as of gemm/tile.cuh, with kVector of 8. Images and results have less than
 // 2^31 elements.
@@ -34,9 +35,8 @@ W_FN TileAt tile_at(const Constants& c, int tile) {
 }
 
 // What the windows of a tile cover; zeros outside of the image, and of a tile that is not there.
-W_FN void load_patch(const Operands& p, const Constants& c, int tile, u8* patch) {
+W_FN void load_patch(const Operands& p, const Constants& c, int tile, const TileAt& at, u8* patch) {
   constexpr int kCopies = kPixels * kPieces;
-  const TileAt at = tile_at(c, tile);
   const int t = threadIdx.x % kTeam, top = at.y - c.pad_top, left = at.x - c.pad_left;
 #pragma unroll
   for (int i = 0; i < (kCopies + kTeam - 1) / kTeam; ++i) {
@@ -54,8 +54,7 @@ struct Own {
   int row[2];
   bool in[2];
 };
-W_FN Own own_of(const Constants& c, int tile) {
-  const TileAt at = tile_at(c, tile);
+W_FN Own own_of(const Constants& c, const TileAt& at) {
   Own own;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
@@ -82,18 +81,19 @@ W_FN void multiply_first(const Operands& p, const u8* patch, const u8* weights, 
   for (int piece = 0; piece < kMiddle / kMiddleOnce; ++piece) {
     float acc[kMiddleOnce / 8][4];
     w_group_products_of<W, kFirstSteps, kMiddleOnce, kPlane, kInWide * 16>(
-        [&](int step) {
+        patch,
+        [](int step) {
           const int tap = step / kOfTap;
-          return patch + step % kOfTap * 2 * kPlane + (tap / kTapsW * kInWide + tap % kTapsW) * 16;
+          return step % kOfTap * 2 * kPlane + (tap / kTapsW * kInWide + tap % kTapsW) * 16;
         },
         weights + piece * (kFirstSteps * kMiddleOnce * 32), acc);
 #pragma unroll
     for (int i = 0; i < kMiddleOnce / 8; ++i) {
-      const int n = piece * kMiddleOnce + i * 8 + threadIdx.x % 4 * 2;
+      const Pack<float, 2> bias = bias_of(p, piece * kMiddleOnce + i * 8 + threadIdx.x % 4 * 2);
 #pragma unroll
       for (int half = 0; half < 2; ++half)
         middle[(piece * kMiddleOnce / 8 + i) / 2][i % 2 * 2 + half] =
-            w_halves<W>(middle_of(p, acc[i][half * 2], n), middle_of(p, acc[i][half * 2 + 1], n + 1));
+            w_halves<W>(middle_of(acc[i][half * 2] + bias.v[0]), middle_of(acc[i][half * 2 + 1] + bias.v[1]));
     }
   }
 }
@@ -122,17 +122,19 @@ W_FN void kernel(const Operands& p, const Constants& c) {
   for (int i = threadIdx.x; i < kSecondBytes / 16; i += kBlock) w_copy16(second + i * 16, (const u8*)p.v + i * 16, true);
   w_begin();
   int tile = blockIdx.x * kTeams + team, buffer = 0;
-  load_patch(p, c, tile, patches);
+  TileAt at = tile_at(c, tile);
+  load_patch(p, c, tile, at, patches);
   w_wait<0>();
   w_group_fence();
   __syncthreads();
 #pragma unroll 1
   for (; tile < c.tiles; tile += c.teams, buffer = 1 - buffer) {
-    load_patch(p, c, tile + c.teams, patches + (1 - buffer) * kPatchBytes);
+    const Own own = own_of(c, at);
+    at = tile_at(c, tile + c.teams);
+    load_patch(p, c, tile + c.teams, at, patches + (1 - buffer) * kPatchBytes);
     w_wait<1>();
     w_group_fence();
     w_meet<kTeam, kTeams>(team);
-    const Own own = own_of(c, tile);
     Early early[kEarly];
 #pragma unroll
     for (int part = 0; part < kEarly; ++part) read_ahead(p, c, own, part, early[part]);
@@ -142,12 +144,7 @@ W_FN void kernel(const Operands& p, const Constants& c) {
 #pragma unroll
     for (int part = 0; part < kParts; ++part) {
       float acc[kOnce / 8][4];
-      w_group_products<W, kSecondSteps, kOnce>(
-          [&](int step, u32(&a)[4]) {
-#pragma unroll
-            for (int e = 0; e < 4; ++e) a[e] = middle[step][e];
-          },
-          second + part * (kSecondSteps * kOnce * 32), acc);
+      w_group_products<W, kSecondSteps, kOnce>(middle, second + part * (kSecondSteps * kOnce * 32), acc);
       store(p, c, own, part, acc, early[part % kEarly]);
       if (part + kEarly < kParts) read_ahead(p, c, own, part + kEarly, early[part % kEarly]);
     }

@@ -15,6 +15,8 @@ W_FN u64 w_group_matrices(const u8* first) {
 }
 // One after the other.
 W_FN u64 w_group_matrix(const u8* b) { return w_group_matrices<128, 256>(b); }
+// The same so many bytes on; no matrix lies beyond the addresses that it counts in.
+W_FN u64 w_further(u64 matrices, int bytes) { return matrices + (u32)(bytes / 16); }
 
 // The compiler neither moves what makes the value behind this, nor its other uses before.
 W_FN void w_settle(u32& value) { asm volatile("" : "+r"(value)::"memory"); }
@@ -122,15 +124,35 @@ W_FN void w_group_products(const Load& load, const u8* b, float (&acc)[kColumns 
     for (int e = 0; e < 4; ++e) w_settle(acc[n][e]);
 }
 
-// The same of rows in shared memory: of each step, from at(step) on, matrices of eight rows by 16 bytes, kAlongSum bytes
-// on the other 16 bytes of each row, kAcross on the next eight rows.
-template <class X, int kSteps, int kColumns, int kAlongSum, int kAcross, class At>
-W_FN void w_group_products_of(const At& at, const u8* b, float (&acc)[kColumns / 8][4]) {
+// The same of rows that are in registers already.
+template <class X, int kSteps, int kColumns>
+W_FN void w_group_products(u32 (&a)[kSteps][4], const u8* b, float (&acc)[kColumns / 8][4]) {
+#pragma unroll
+  for (int step = 0; step < kSteps; ++step)
+#pragma unroll
+    for (int e = 0; e < 4; ++e) w_settle(a[step][e]);
+  const u64 columns = w_group_matrix(b);
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
   for (int step = 0; step < kSteps; ++step)
-    w_group_mma<X>(acc, w_group_matrices<kAlongSum, kAcross>(at(step)), w_group_matrix(b + step * kColumns * 32),
-                   step > 0);
+    w_group_mma<X>(acc, a[step], w_further(columns, step * kColumns * 32), step > 0);
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+  w_group_wait<0>(a);
+#pragma unroll
+  for (int n = 0; n < kColumns / 8; ++n)
+#pragma unroll
+    for (int e = 0; e < 4; ++e) w_settle(acc[n][e]);
+}
+
+// The same of rows in shared memory: of each step, at(step) bytes after `rows`, matrices of eight rows by 16 bytes,
+// kAlongSum bytes on the other 16 bytes of each row, kAcross on the next eight rows.
+template <class X, int kSteps, int kColumns, int kAlongSum, int kAcross, class At>
+W_FN void w_group_products_of(const u8* rows, const At& at, const u8* b, float (&acc)[kColumns / 8][4]) {
+  const u64 first = w_group_matrices<kAlongSum, kAcross>(rows), columns = w_group_matrix(b);
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#pragma unroll
+  for (int step = 0; step < kSteps; ++step)
+    w_group_mma<X>(acc, w_further(first, at(step)), w_further(columns, step * kColumns * 32), step > 0);
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
   asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 #pragma unroll
@@ -159,15 +181,24 @@ W_FN void w_group_products(const Load& load, const u8* b, float (&acc)[kColumns 
   }
 }
 
-template <class X, int kSteps, int kColumns, int kAlongSum, int kAcross, class At>
-W_FN void w_group_products_of(const At& at, const u8* b, float (&acc)[kColumns / 8][4]) {
+template <class X, int kSteps, int kColumns>
+W_FN void w_group_products(u32 (&rows)[kSteps][4], const u8* b, float (&acc)[kColumns / 8][4]) {
   const auto load = [&](int step, u32(&a)[4]) {
-    Pack<u32, 4> rows;
-    w_matrices(&rows, at(step), 0, [](int lane) {
+#pragma unroll
+    for (int e = 0; e < 4; ++e) a[e] = rows[step][e];
+  };
+  w_group_products<X, kSteps, kColumns>(load, b, acc);
+}
+
+template <class X, int kSteps, int kColumns, int kAlongSum, int kAcross, class At>
+W_FN void w_group_products_of(const u8* rows, const At& at, const u8* b, float (&acc)[kColumns / 8][4]) {
+  const auto load = [&](int step, u32(&a)[4]) {
+    Pack<u32, 4> own;
+    w_matrices(&own, rows + at(step), 0, [](int lane) {
       return (threadIdx.x / 32 % 4 * 2 + lane / 8 % 2) * kAcross + lane % 8 * 16 + lane / 16 * kAlongSum;
     });
 #pragma unroll
-    for (int e = 0; e < 4; ++e) a[e] = rows.v[e];
+    for (int e = 0; e < 4; ++e) a[e] = own.v[e];
   };
   w_group_products<X, kSteps, kColumns>(load, b, acc);
 }
