@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <span>
 
+#include "backend/chain.h"
 #include "base/tolerance.h"
 
 namespace wootz {
@@ -83,26 +85,51 @@ double longest_line(const Dims& dims, bool along_last, Value value) {
   return std::sqrt(most);
 }
 
+// The longest column of a product's weights, which are `given[0]`; packed ones have scales and zero points after them.
+double longest_column(const Problem& product, std::span<const HostTensor> given) {
+  const auto& gemm = product.as<GemmParams>();
+  if (given.empty() || !given[0].valid()) return 0;
+  const HostTensor& w = given[0];
+  if (gemm.w_block == 0) return longest_line(w.dims(), gemm.trans_b, [&](int64_t i) { return w.get_f64(i); });
+  if (given.size() < 2 || !given[1].valid()) return 0;
+  const bool zeros = product.num_main > 3 && given.size() > 2 && given[2].valid();
+  const int64_t columns = std::max<int64_t>(1, given[1].dims().back()), depth = w.volume() / columns;
+  return longest_line(w.dims(), gemm.trans_b, [&](int64_t i) {
+    const int64_t k = gemm.trans_b ? i % depth : i / columns, n = gemm.trans_b ? i / depth : i % columns;
+    const int64_t at = k / gemm.w_block * columns + n;
+    return (w.get_f64(i) - (zeros ? given[2].get_f64(at) : 0)) * given[1].get_f64(at);
+  });
+}
+
+// Half a unit of the last place of 1; 0: not a narrow type.
+double rounded_off(DType type) { return type == DType::kF16 ? 0x1p-11 : type == DType::kBF16 ? 0x1p-8 : 0; }
+
+double finite(double noise) { return std::isfinite(noise) ? noise : 0; }
+
 // What rounds a product to 16 bits before its expression reads it, where a kernel goes on in FP32: the expression may
 // make little of a large sum, as GELU does far below 0. No sum is larger than the product of its operands' lengths.
 double rounded_product_noise(const Problem& problem, const std::vector<HostTensor>& inputs) {
   const auto& gemm = problem.as<GemmParams>();
-  if (problem.acc_dtype != DType::kBF16 || problem.epilogue.empty() || inputs.size() < 2 || !inputs[1].valid())
-    return 0;
-  const HostTensor &x = inputs[0], &w = inputs[1];
-  const bool packed = gemm.w_block > 0 && inputs.size() > 2 && inputs[2].valid();
-  const int64_t columns = packed ? inputs[2].dims().back() : 1;
-  const auto weight = [&](int64_t i) {
-    if (!packed) return w.get_f64(i);
-    const int64_t depth = w.volume() / std::max<int64_t>(1, columns);
-    const int64_t k = gemm.trans_b ? i % depth : i / columns, n = gemm.trans_b ? i / depth : i % columns;
-    const int64_t at = k / gemm.w_block * columns + n;
-    const bool zeros = problem.num_main > 3 && inputs.size() > 3 && inputs[3].valid();
-    return (w.get_f64(i) - (zeros ? inputs[3].get_f64(at) : 0)) * inputs[2].get_f64(at);
-  };
-  const double longest = longest_line(x.dims(), !gemm.trans_a, [&](int64_t i) { return x.get_f64(i); }) *
-                         longest_line(w.dims(), gemm.trans_b, weight) * std::fabs(gemm.alpha);
-  return std::isfinite(longest) ? 0x1p-8 * longest : 0;
+  if (problem.acc_dtype != DType::kBF16 || problem.epilogue.empty() || inputs.size() < 2) return 0;
+  const HostTensor& x = inputs[0];
+  return finite(rounded_off(problem.acc_dtype) * std::fabs(gemm.alpha) *
+                longest_line(x.dims(), !gemm.trans_a, [&](int64_t i) { return x.get_f64(i); }) *
+                longest_column(problem, std::span(inputs).subspan(1)));
+}
+
+// What rounds normalized rows before they are multiplied, where a kernel does not: they are the longer the more
+// elements they have, whatever is left of the products' sum.
+double normed_product_noise(const Problem& problem, const std::vector<HostTensor>& inputs) {
+  const Result<ChainParts> parts = chain_parts(problem);
+  if (!parts.ok() || !parts->first.is(Family::kNorm) || !parts->second.is(Family::kGemm)) return 0;
+  const size_t own = parts->first.inputs.size();
+  if (inputs.size() <= own || inputs[0].rank() == 0) return 0;
+  const auto& norm = parts->first.as<NormParams>();
+  const double scale = norm.has_scale && own > 1 && inputs[1].valid() ? largest_magnitude(inputs[1]) : 1;
+  const double bias = norm.has_bias && own > 2 && inputs[2].valid() ? largest_magnitude(inputs[2]) : 0;
+  const double row = std::sqrt(static_cast<double>(inputs[0].dims().back())) * (scale + bias);
+  return finite(rounded_off(parts->second.inputs[0].dtype) * std::fabs(parts->second.as<GemmParams>().alpha) * row *
+                longest_column(parts->second, std::span(inputs).subspan(own)));
 }
 
 }  // namespace
@@ -127,6 +154,7 @@ double cancellation_noise(const Problem& problem, const std::vector<HostTensor>&
       return inputs.size() > 1 && inputs[1].valid()
                  ? std::max(noise(2, longest_sum(problem)), rounded_product_noise(problem, inputs))
                  : 0;
+    case Family::kChain: return normed_product_noise(problem, inputs);
     case Family::kConv: return inputs.size() > 1 && inputs[1].valid() ? noise(2, longest_sum(problem)) : 0;
     default: return 0;
   }

@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "backend/chain.h"
+
 namespace wootz {
 namespace {
 
@@ -44,6 +46,30 @@ TEST(Agreement, KnowsWhatASumIsRoundedToBeforeAnExpressionMakesLittleOfIt) {
   EXPECT_FALSE(agrees(NAN));
   p.acc_dtype = DType::kF32;  // nothing is rounded on the way
   EXPECT_FALSE(agrees(0.001 + 4 * 0x1p-8));
+}
+
+// The mean is subtracted, so that equal weights leave nothing of a row's products.
+TEST(Agreement, KnowsWhatNormalizedRowsAreRoundedTo) {
+  CheckCase expected;
+  expected.inputs = {filled({20, 64}, 1), filled({64, 16}, 0.5)};
+  expected.expected = {filled({20, 16}, 0.001)};
+  Problem norm, product;
+  norm.params = NormParams{.axis = 1};
+  norm.inputs = norm.outputs = {described(expected.inputs[0], false)};
+  norm.num_main = 1;
+  norm.acc_dtype = DType::kBF16;
+  product.params = GemmParams{};
+  product.inputs = {norm.outputs[0], described(expected.inputs[1], true)};
+  product.outputs = {described(expected.expected[0], false)};
+  product.num_main = 2;
+  product.acc_dtype = DType::kBF16;
+  const Problem p = make_chain(norm, product);
+  const auto agrees = [&](double value) {
+    double error = 0;
+    return disagreement(p, expected, {filled({20, 16}, value)}, &error).empty();
+  };
+  EXPECT_TRUE(agrees(0.001 + 0x1p-8 * 8 * 4 * 0.9));  // rows are 8 long, columns 4
+  EXPECT_FALSE(agrees(0.001 + 0x1p-8 * 8 * 4 * 1.2));
 }
 
 }  // namespace
