@@ -76,12 +76,18 @@ Status run_passes(BuildSession& session, PipelinePart part,
 
 void leave_out_passes_for(const Capabilities& can, PipelineOptions* pipeline) {
   constexpr std::pair<const char*, bool Capabilities::*> kNeeds[] = {
-      {"fuse_chains", &Capabilities::chains},           {"fuse_squeeze_excite", &Capabilities::squeeze_excite},
-      {"fuse_concat", &Capabilities::fused_moves},      {"fuse_concat_reads", &Capabilities::fused_moves},
-      {"fuse_embedding", &Capabilities::fused_moves},   {"fuse_stem", &Capabilities::stems},
-      {"fuse_norms", &Capabilities::norm_products},     {"join_siblings", &Capabilities::siblings},
-      {"join_concats", &Capabilities::fused_moves},     {"fuse_gates", &Capabilities::gate_sums},
-      {"unfold_patches", &Capabilities::patch_products}, {"fuse_bottlenecks", &Capabilities::convolution_pairs}};
+      {"fuse_chains", &Capabilities::chains},
+      {"fuse_squeeze_excite", &Capabilities::squeeze_excite},
+      {"fuse_concat", &Capabilities::fused_moves},
+      {"fuse_concat_reads", &Capabilities::fused_moves},
+      {"fuse_embedding", &Capabilities::fused_moves},
+      {"fuse_stem", &Capabilities::stems},
+      {"fuse_norms", &Capabilities::norm_products},
+      {"join_siblings", &Capabilities::siblings},
+      {"join_concats", &Capabilities::fused_moves},
+      {"fuse_gates", &Capabilities::gate_sums},
+      {"unfold_patches", &Capabilities::patch_products},
+      {"fuse_bottlenecks", &Capabilities::convolution_pairs}};
   for (const auto& [pass, needed] : kNeeds)
     if (!(can.*needed)) pipeline->disabled.insert(pass);
 }

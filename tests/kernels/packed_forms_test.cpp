@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -198,13 +199,26 @@ void add_problems(File* file) {
     }
 }
 
+std::set<std::string> kernels_of(const File& file) {
+  std::set<std::string> found;
+  for (const auto& [problem, forms] : file.forms)
+    for (const auto& [form, digest] : forms) found.insert(form.kernel);
+  return found;
+}
+
 TEST(PackedForms, BytesOfAVersionNeverChange) {
   ASSERT_TRUE(conformance::open_cuda().ok());
   File file = read_file();
+  std::set<std::string> unknown;
+  const std::set<std::string> known = kernels_of(file);
   for (const std::string& key : file.problems) {
     const Result<Problem> problem = parse_problem(key);
     ASSERT_TRUE(problem.ok()) << key << ": " << problem.status().to_string();
     for (const auto& [form, digest] : forms_of(*problem)) {
+      if (!writing() && known.count(form.kernel) == 0) {  // of instructions that no machine which wrote the file had
+        unknown.insert(form.kernel);
+        continue;
+      }
       const std::string what = fmt::format("{} packs operand {} of {}", form.kernel, form.input, key);
       const auto [at, added] = file.forms[key].try_emplace(form, digest);
       EXPECT_EQ(at->second, digest) << what
@@ -215,6 +229,8 @@ TEST(PackedForms, BytesOfAVersionNeverChange) {
                                        << "have: WOOTZ_WRITE_PACKED_FORMS=1 adds it";
     }
   }
+  for (const std::string& kernel : unknown)
+    std::printf("NOT TESTED, packed.forms has nothing of %s: WOOTZ_WRITE_PACKED_FORMS=1 adds it\n", kernel.c_str());
   if (!writing() || HasFailure()) return;
   add_problems(&file);
   write_file(file);
@@ -222,9 +238,7 @@ TEST(PackedForms, BytesOfAVersionNeverChange) {
 
 // Every kernel of the GPU's table that packs is in the file.
 TEST(PackedForms, NoKernelIsLeftOut) {
-  std::set<std::string> found;
-  for (const auto& [problem, forms] : read_file().forms)
-    for (const auto& [form, digest] : forms) found.insert(form.kernel);
+  const std::set<std::string> found = kernels_of(read_file());
   for (const cuda::KernelEntry& entry : cuda::kernel_table())
     EXPECT_TRUE(entry.pack == nullptr || found.count(entry.name) != 0)
         << entry.name << " packs constants: write a problem that it is for into tests/kernels/problems/, "

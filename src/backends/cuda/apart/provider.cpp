@@ -1,8 +1,8 @@
 // Two problems of a chain, one after the other in one step: a normalization and the product that reads it (or siblings
 // of one), a depthwise convolution and the gate of its image, or two convolutions; the one part by the kernel that is
-// likely to be the fastest, the other by whatever its providers offer. Offered beside kernels that compute both at once,
-// so that the measured times say which is better; nothing is offered where there is no such kernel, since these are two
-// steps then.
+// likely to be the fastest, the other by whatever its providers offer. Offered beside kernels that compute both at
+// once, so that the measured times say which is better; nothing is offered where there is no such kernel, since these
+// are two steps then.
 #include <algorithm>
 #include <array>
 

@@ -143,7 +143,8 @@ Status write_middle(const Pair& pair, KernelSource* source) {
     const char* const type = storage_type(pair.first.inputs[2].dtype);
     source->operand(fmt::format("const {}* __restrict__", type), "d", {false, pair.w + 1});
     bias = fmt::format(
-        "  const Pack<{0}, 2> of = *(const Pack<{0}, 2>*)(p.d + n);\n  return {{w_get(of.v[0]), w_get(of.v[1])}};\n", type);
+        "  const Pack<{0}, 2> of = *(const Pack<{0}, 2>*)(p.d + n);\n  return {{w_get(of.v[0]), w_get(of.v[1])}};\n",
+        type);
   }
   WOOTZ_ASSIGN_OR_RETURN(const ExpressionText text, expression_text(pair.first.epilogue, {"a"}));
   source->code(
@@ -153,15 +154,20 @@ Status write_middle(const Pair& pair, KernelSource* source) {
   return Status();
 }
 
-int64_t tiles_of(const Dims& z) {
-  return z[0] * ((z[2] + kSide - 1) / kSide) * ((z[3] + kSide - 1) / kSide);
-}
+int64_t tiles_of(const Dims& z) { return z[0] * ((z[2] + kSide - 1) / kSide) * ((z[3] + kSide - 1) / kSide); }
 
 void write_numbers(const Pair& pair, const Dims& x, const Dims& z, int64_t blocks, KernelSource* source) {
-  const std::pair<const char*, int64_t> fixed[] = {
-      {"kTeams", pair.teams},  {"kChannels", pair.channels}, {"kMiddle", pair.middle}, {"kColumns", pair.columns},
-      {"kTapsH", pair.taps_h}, {"kTapsW", pair.taps_w},      {"kCluster", 1},         {"kDirect", 1},           {"kScaled", 0},
-      {"kCorrected", 0},       {"kShort", 0}};
+  const std::pair<const char*, int64_t> fixed[] = {{"kTeams", pair.teams},
+                                                   {"kChannels", pair.channels},
+                                                   {"kMiddle", pair.middle},
+                                                   {"kColumns", pair.columns},
+                                                   {"kTapsH", pair.taps_h},
+                                                   {"kTapsW", pair.taps_w},
+                                                   {"kCluster", 1},
+                                                   {"kDirect", 1},
+                                                   {"kScaled", 0},
+                                                   {"kCorrected", 0},
+                                                   {"kShort", 0}};
   for (const auto& [name, value] : fixed) source->fixed(name, value);
   source->fixed_real("kScale", 1);
   const std::pair<const char*, int64_t> numbers[] = {{"columns", pair.columns},
@@ -185,10 +191,9 @@ Result<std::optional<PackedForm>> pack_pair(const Problem& p, int input, const H
   if (input != pair.w && input != pair.v) return std::optional<PackedForm>{};
   const bool second = input == pair.v;
   const int64_t columns = at_once(second ? pair.columns : pair.middle);
-  return std::optional(packed_by(static_cast<size_t>(second ? pair.second_bytes() : pair.first_bytes()),
-                                 [source, columns, second]() -> Result<std::vector<std::byte>> {
-                                   return by_matrices(source, columns, second);
-                                 }));
+  return std::optional(packed_by(
+      static_cast<size_t>(second ? pair.second_bytes() : pair.first_bytes()),
+      [source, columns, second]() -> Result<std::vector<std::byte>> { return by_matrices(source, columns, second); }));
 }
 
 Status generate_pair(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {

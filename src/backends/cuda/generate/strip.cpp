@@ -254,7 +254,8 @@ Status generate_pool_strip(const Problem& p, const BindArgs& args, std::vector<L
   return finish(p, args, s, &source, launches);
 }
 
-// A launch, and bytes at the memory's speed. With few results there are few threads, each of which reads a whole window.
+// A launch, and bytes at the memory's speed. With few results there are few threads, each of which reads a whole
+// window.
 double estimate_pool_strip(const Problem& p) {
   constexpr int64_t kFew = 1 << 18;
   constexpr double kWaiting = 1.5;

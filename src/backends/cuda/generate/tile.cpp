@@ -16,9 +16,9 @@ struct Operand {
   int64_t along = 0;
 };
 struct Operands {
-  std::vector<Operand> all;  // the bias first
-  std::vector<Axis> axes;    // rows of the result in memory's order, with a stride for each operand
-  int64_t vector = 1;        // so many neighbours of a row are neighbours in all of them, or one element
+  std::vector<Operand> all;   // the bias first
+  std::vector<Axis> axes;     // rows of the result in memory's order, with a stride for each operand
+  int64_t vector = 1;         // so many neighbours of a row are neighbours in all of them, or one element
   bool halves_ahead = false;  // what has 16 bits is read ahead of the sums as well
 };
 

@@ -119,7 +119,8 @@ W_FN void kernel(const Operands& p, const Constants& c) {
   u8* const second = memory + kFirstBytes;
   u8* const patches = second + kSecondBytes + team * 2 * kPatchBytes;
   for (int i = threadIdx.x; i < kFirstBytes / 16; i += kBlock) w_copy16(memory + i * 16, (const u8*)p.w + i * 16, true);
-  for (int i = threadIdx.x; i < kSecondBytes / 16; i += kBlock) w_copy16(second + i * 16, (const u8*)p.v + i * 16, true);
+  for (int i = threadIdx.x; i < kSecondBytes / 16; i += kBlock)
+    w_copy16(second + i * 16, (const u8*)p.v + i * 16, true);
   w_begin();
   int tile = blockIdx.x * kTeams + team, buffer = 0;
   TileAt at = tile_at(c, tile);

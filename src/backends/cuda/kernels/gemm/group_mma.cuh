@@ -7,7 +7,8 @@
 // What was written to shared memory before may be read by products from now on; before the barrier of its writers.
 W_FN void w_group_fence() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
-// Matrices of 8 by 16 bytes: kAlongSum bytes on the other one of a sum's part, kAcross on the next eight rows or columns.
+// Matrices of 8 by 16 bytes: kAlongSum bytes on the other one of a sum's part, kAcross on the next eight rows or
+// columns.
 template <int kAlongSum, int kAcross>
 W_FN u64 w_group_matrices(const u8* first) {
   return (u64)((u32)__cvta_generic_to_shared(first) >> 4 & 0x3fff) | (u64)(kAlongSum / 16) << 16 |
