@@ -71,6 +71,12 @@ struct TileWriting {
 Status write_tile(const Problem& problem, const BindArgs& args, const TileProduct& product, const Tile& tile,
                   const TileWriting& how, std::vector<Launch>* launches);
 
+// What the kernel asks for as numbers (tile_numbers.cpp): of the tile, of the product, and which tests of places it can
+// do without; `arguments`: as above.
+void add_tile(const Tile& tile, KernelSource* source);
+void add_product(const TileProduct& product, const Tile& tile, KernelSource* source);
+void add_wholes(const TileProduct& product, const Tile& tile, bool arguments, KernelSource* source);
+
 // What a kernel does with eight sums of neighbouring columns: the operands behind x and w, at(), ahead() and results()
 // as gemm/tile.cuh has them. `rounded`: as above; `w`: operand of the step behind which those of the problem are;
 // `halves_ahead`: operands of 16 bits are read by ahead() too. Errors: results that are not stored by eight.
