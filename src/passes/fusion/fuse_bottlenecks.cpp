@@ -2,24 +2,19 @@
 // ends with (its shortcut is an operand of the second), as one node: a step may keep what is in between. Of 16-bit
 // floats and of many pixels, which is what backends have such steps for. Where no kernel takes it, it is lowered as the
 // two steps.
-#include <algorithm>
-
 #include "passes/pass.h"
 #include "passes/support/chain_nodes.h"
+#include "passes/support/convolutions.h"
 #include "passes/support/rewrite.h"
 
 namespace wootz {
 namespace {
 
-// In one group, by constants, at steps of 1.
-bool is_convolution(const Node& node) {
-  if (!node.is("Conv") || node.num_outputs() != 1 || node.num_inputs() < 2 || node.has_attr("x_scale") ||
-      node.has_attr("auto_pad") || node.attr_int("groups", 1) != 1)
-    return false;
+// Of 16 bits, in one group, at steps of 1.
+bool fits(const Node& node) {
   const DType type = node.output()->dtype();
-  const Value* const w = node.input(1);
-  if ((type != DType::kF16 && type != DType::kBF16) || node.input(0)->dtype() != type || node.input(0)->rank() != 4 ||
-      w == nullptr || !w->is_constant())
+  if ((type != DType::kF16 && type != DType::kBF16) || !is_convolution(node) || node.input(0)->dtype() != type ||
+      node.attr_int("groups", 1) != 1)
     return false;
   for (const char* name : {"strides", "dilations"})
     for (const int64_t step : node.attr_ints(name))
@@ -28,19 +23,9 @@ bool is_convolution(const Node& node) {
 }
 
 // Whose expression reads constants alone.
-bool is_first(const Node& node) {
-  if (!is_convolution(node)) return false;
-  const auto is_constant = [](const Value* v) { return v != nullptr && v->is_constant(); };
-  const Dims& w = node.input(1)->constant().dims();
-  return w[2] * w[3] > 1 && std::all_of(node.inputs().begin() + 1, node.inputs().end(), is_constant);
-}
+bool is_first(const Node& node) { return fits(node) && !is_pointwise_convolution(node) && reads_one_value(node); }
 
-bool is_second(const Node& node) {
-  if (!is_convolution(node)) return false;
-  const Dims& w = node.input(1)->constant().dims();
-  const std::vector<int64_t> pads = node.attr_ints("pads");
-  return w[2] == 1 && w[3] == 1 && std::all_of(pads.begin(), pads.end(), [](int64_t p) { return p == 0; });
-}
+bool is_second(const Node& node) { return fits(node) && is_pointwise_convolution(node); }
 
 // The weights of both stay where a block computes, and there are tiles of pixels for all blocks.
 bool is_worth_it(const Node& first, const Node& second) {

@@ -2,25 +2,17 @@
 // pointwise convolution, an expression (the gate of a squeeze-and-excitation, say) and the pointwise convolution that
 // reads it: one node, which a step may compute by pieces, so that the tensor between the two stays in the cache. Runs
 // when nothing else changes any more, since what is inside a chain is out of the other passes' sight. A backend that
-// does not offer it computes the two one by one.
+// does not offer it computes the two one by one. Not in 8 bits, where the tensor between the two is a quarter of the
+// size, and the GEMMs' parameters stay in sight.
 #include <algorithm>
 
 #include "passes/pass.h"
 #include "passes/support/chain_nodes.h"
+#include "passes/support/convolutions.h"
 #include "passes/support/rewrite.h"
 
 namespace wootz {
 namespace {
-
-// In 8 bits the tensor between the two is a quarter of the size, and the GEMMs' parameters stay in sight.
-bool is_plain_window(const Node& node, std::string_view op) {
-  return node.is(op) && !node.has_attr("x_scale") && node.num_outputs() == 1 && !node.has_attr("auto_pad") &&
-         node.input(0)->rank() == 4;
-}
-
-bool is_convolution(const Node& node) {
-  return is_plain_window(node, "Conv") && node.input(1) != nullptr && node.input(1)->is_constant();
-}
 
 // An image's cast, say, and the convolution that reads it (fuse_stem).
 bool is_stem(const Node& node) {
@@ -29,19 +21,6 @@ bool is_stem(const Node& node) {
   const Node* const last = body->outputs()[0]->producer();
   return last != nullptr && is_plain_window(*last, "Conv") && last->input(0)->producer() == body->first() &&
          body->first()->next() == last && body->first()->num_inputs() == 1;
-}
-
-bool is_depthwise(const Node& node) {
-  if (!is_convolution(node)) return false;
-  const Dims& w = node.input(1)->constant().dims();
-  return w[0] > 1 && w[1] == 1 && node.attr_int("groups", 1) == w[0];
-}
-
-bool is_pointwise_convolution(const Node& node) {
-  if (!is_convolution(node) || node.attr_int("groups", 1) != 1) return false;
-  const Dims& w = node.input(1)->constant().dims();
-  const std::vector<int64_t> pads = node.attr_ints("pads");
-  return w[2] == 1 && w[3] == 1 && std::all_of(pads.begin(), pads.end(), [](int64_t p) { return p == 0; });
 }
 
 // With an operand of the result's extents, whose rows a step can go through.
@@ -58,8 +37,8 @@ bool is_pooling(const Node& node) {
 
 bool go_together(const Node& first, const Node& second) {
   return (is_pooling(second) && (is_convolution(first) || is_stem(first))) ||
-         ((is_depthwise(first) || is_expression(first)) && is_pointwise_convolution(second)) ||
-         (is_pointwise_convolution(first) && is_depthwise(second));
+         ((is_depthwise_convolution(first) || is_expression(first)) && is_pointwise_convolution(second)) ||
+         (is_pointwise_convolution(first) && is_depthwise_convolution(second));
 }
 
 }  // namespace
@@ -71,7 +50,7 @@ Result<bool> fuse_chains(Graph& graph) {
     for (Node *node = graph.first(), *next = nullptr; node != nullptr; node = next) {
       next = node->next();
       Node* first = node->input(0) == nullptr ? nullptr : node->input(0)->producer();
-      if (first == nullptr || (!before && is_depthwise(*node)) || !go_together(*first, *node)) continue;
+      if (first == nullptr || (!before && is_depthwise_convolution(*node)) || !go_together(*first, *node)) continue;
       if (only_user(first->output()) != node || first->output()->uses().size() != 1) continue;
       Node* const both[] = {first, node};
       WOOTZ_ASSIGN_OR_RETURN(const bool fused, chain_nodes(graph, both));

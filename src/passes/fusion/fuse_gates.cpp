@@ -6,6 +6,7 @@
 
 #include "passes/pass.h"
 #include "passes/support/chain_nodes.h"
+#include "passes/support/convolutions.h"
 #include "passes/support/places.h"
 #include "passes/support/rewrite.h"
 
@@ -21,18 +22,12 @@ bool is_gate(const Node& node) {
          mean.next()->is("Conv") && second.is("Conv");
 }
 
-// By constants, whose expression reads nothing else.
+// Of 16 bits and by constants, whose expression reads nothing else.
 bool is_depthwise(const Node& node) {
-  if (!node.is("Conv") || node.num_outputs() != 1 || node.has_attr("x_scale") || node.has_attr("auto_pad"))
-    return false;
-  if (node.has_attr("epilogue") && node.attr_int("main_inputs") != node.num_inputs()) return false;
   const DType type = node.output()->dtype();
-  if ((type != DType::kF16 && type != DType::kBF16) || node.input(0)->dtype() != type || node.input(0)->rank() != 4)
-    return false;
-  const auto is_constant = [](const Value* v) { return v != nullptr && v->is_constant(); };
-  if (node.num_inputs() < 2 || !std::all_of(node.inputs().begin() + 1, node.inputs().end(), is_constant)) return false;
-  const Dims& w = node.input(1)->constant().dims();
-  return w.rank() == 4 && w[1] == 1 && w[0] == node.attr_int("groups", 1);
+  return (type == DType::kF16 || type == DType::kBF16) && is_depthwise_convolution(node) &&
+         node.input(0)->dtype() == type && reads_one_value(node) &&
+         (!node.has_attr("epilogue") || node.attr_int("main_inputs") == node.num_inputs());
 }
 
 // Whether other nodes read the image too, and only after the gate, where the node is to stand.
