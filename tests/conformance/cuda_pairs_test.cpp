@@ -8,7 +8,7 @@
 namespace wootz::conformance {
 namespace {
 
-constexpr int64_t kChannels = 16, kMiddle = 32, kColumns = 64, kSide = 129;
+constexpr int64_t kChannels = 16, kMiddle = 32, kColumns = 64, kSide = 65;
 
 class CudaPairs : public OnCuda {
  protected:

@@ -269,6 +269,12 @@ void chain_cases(CaseList& list) {
              list.random(DType::kF16, {24, 88, 1, 1}), list.random(DType::kF16, {24})},
             {false, false, true, true}, 2, {"Concat", {{"axis", int64_t{1}}}},
             {"Conv", {{"epilogue", relu(DType::kF16)}, {"main_inputs", int64_t{3}}}});
+  add_chain(list, "fused/chain_two_conv_f16",
+            {list.random(DType::kF16, {2, 16, 44, 43}), list.random(DType::kF16, {32, 16, 3, 3}),
+             list.random(DType::kF16, {32}), list.random(DType::kF16, {32, 32, 1, 1})},
+            {false, true, true, true}, 3,
+            {"Conv", {{"pads", Ints{1, 1, 1, 1}}, {"epilogue", relu(DType::kF16)}, {"main_inputs", int64_t{3}}}},
+            {"Conv", {}});
   const auto with_relu = [](DType type) { return AttrMap{{"epilogue", relu(type)}, {"main_inputs", int64_t{3}}}; };
   add_siblings(list, "fused/siblings_f16", DType::kF16, {{2, 24, 9, 5}}, {16, 72}, with_relu(DType::kF16), 1);
   add_siblings(list, "fused/siblings_bf16", DType::kBF16, {{1, 40, 9, 5}}, {8, 24, 40}, with_relu(DType::kBF16), 1);

@@ -29,7 +29,7 @@ bool is_second(const Node& node) { return fits(node) && is_pointwise_convolution
 
 // The weights of both stay where a block computes, and there are tiles of pixels for all blocks.
 bool is_worth_it(const Node& first, const Node& second) {
-  constexpr int64_t kMostWeights = 100 << 10, kLeastPixels = 16 << 10;
+  constexpr int64_t kMostWeights = 100 << 10, kLeastPixels = 4 << 10;
   const Dims &w = first.input(1)->constant().dims(), &v = second.input(1)->constant().dims();
   if (w.volume() + v.volume() > kMostWeights) return false;
   const Shape& shape = second.output()->shape();

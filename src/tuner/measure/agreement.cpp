@@ -132,6 +132,57 @@ double normed_product_noise(const Problem& problem, const std::vector<HostTensor
                 longest_column(parts->second, std::span(inputs).subspan(own)));
 }
 
+// The largest length of an image's means, one for each channel.
+double longest_means(const HostTensor& x) {
+  if (x.rank() < 3 || x.volume() == 0) return 0;
+  const int64_t channels = x.dims()[1], images = x.dims()[0], pixels = x.volume() / images / channels;
+  double most = 0;
+  for (int64_t image = 0; image < images; ++image) {
+    double squares = 0;
+    for (int64_t c = 0; c < channels; ++c) {
+      double sum = 0;
+      for (int64_t i = 0; i < pixels; ++i) sum += x.get_f64((image * channels + c) * pixels + i);
+      squares += sum / static_cast<double>(pixels) * (sum / static_cast<double>(pixels));
+    }
+    most = std::max(most, squares);
+  }
+  return std::sqrt(most);
+}
+
+// The largest length of a filter, or the largest sum of its magnitudes.
+double longest_filter(const HostTensor& w, bool sum) {
+  const int64_t filters = w.dims()[0], length = filters == 0 ? 0 : w.volume() / filters;
+  double most = 0;
+  for (int64_t f = 0; f < filters; ++f) {
+    double total = 0;
+    for (int64_t i = f * length; i < (f + 1) * length; ++i) {
+      const double v = w.get_f64(i);
+      total += sum ? std::fabs(v) : v * v;
+    }
+    most = std::max(most, total);
+  }
+  return sum ? most : std::sqrt(most);
+}
+
+// What rounds the means, and the first product of them, of a gate: of a sum of means of both signs little may be left.
+// `operands`: from the first product's weights on.
+double gate_noise(const Problem& gate, double means, std::span<const HostTensor> operands) {
+  const size_t second = gate.num_main == 5 ? 2 : 1;
+  if (operands.size() <= second || !operands[0].valid() || !operands[second].valid()) return 0;
+  return finite(2 * rounded_off(gate.acc_dtype) * means * longest_filter(operands[0], false) *
+                longest_filter(operands[second], false));
+}
+
+// The same of an image that a depthwise convolution makes: its means are about the filter's sum times those it reads.
+double gated_noise(const Problem& problem, const std::vector<HostTensor>& inputs) {
+  const Result<ChainParts> parts = chain_parts(problem);
+  if (!parts.ok() || !parts->first.is(Family::kConv) || !parts->second.is(Family::kSqueezeExcite)) return 0;
+  const size_t own = parts->first.inputs.size();
+  if (inputs.size() <= own || !inputs[1].valid()) return 0;
+  return gate_noise(parts->second, longest_means(inputs[0]) * longest_filter(inputs[1], true),
+                    std::span(inputs).subspan(own));
+}
+
 }  // namespace
 
 double cancellation_noise(const Problem& problem, const std::vector<HostTensor>& inputs) {
@@ -154,7 +205,8 @@ double cancellation_noise(const Problem& problem, const std::vector<HostTensor>&
       return inputs.size() > 1 && inputs[1].valid()
                  ? std::max(noise(2, longest_sum(problem)), rounded_product_noise(problem, inputs))
                  : 0;
-    case Family::kChain: return normed_product_noise(problem, inputs);
+    case Family::kChain: return std::max(normed_product_noise(problem, inputs), gated_noise(problem, inputs));
+    case Family::kSqueezeExcite: return gate_noise(problem, longest_means(inputs[0]), std::span(inputs).subspan(1));
     case Family::kConv: return inputs.size() > 1 && inputs[1].valid() ? noise(2, longest_sum(problem)) : 0;
     default: return 0;
   }

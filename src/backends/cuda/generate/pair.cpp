@@ -227,9 +227,9 @@ Status generate_pair(const Problem& p, const BindArgs& args, std::vector<Launch>
 }
 
 // A start with all weights, and of the team with the most tiles the time of one: fitted to 56 x 56 pixels of 64
-// channels by way of 64 to 256 on an H200. 0: there are too few tiles for all multiprocessors.
+// channels by way of 64 to 256 on an H200. 0: there are too few tiles for most multiprocessors.
 double estimate_pair(const Problem& p) {
-  constexpr int64_t kLeast = 2 * kMultiprocessors;
+  constexpr int64_t kLeast = 64;
   constexpr double kStartUs = 3, kTileUs = 0.9, kBytesPerUs = 3e4, kMacsPerUs = 2e6;
   const Result<Pair> pair = pair_of(p);
   if (!pair.ok() || p.outputs[0].dims.rank() != 4 || tiles_of(p.outputs[0].dims) < kLeast) return 0;
