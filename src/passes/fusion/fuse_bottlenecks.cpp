@@ -27,18 +27,16 @@ bool is_first(const Node& node) { return fits(node) && !is_pointwise_convolution
 
 bool is_second(const Node& node) { return fits(node) && is_pointwise_convolution(node); }
 
-// The weights of both stay where a block computes, and there are tiles of pixels for all blocks.
+// The weights of both stay where a block computes, and there are tiles of 8 by 8 pixels for most blocks.
 bool is_worth_it(const Node& first, const Node& second) {
-  constexpr int64_t kMostWeights = 100 << 10, kLeastPixels = 4 << 10;
+  constexpr int64_t kMostWeights = 100 << 10, kLeastTiles = 64, kSide = 8;
   const Dims &w = first.input(1)->constant().dims(), &v = second.input(1)->constant().dims();
   if (w.volume() + v.volume() > kMostWeights) return false;
   const Shape& shape = second.output()->shape();
-  int64_t pixels = 1;
-  for (const size_t axis : {0, 2, 3}) {
+  for (const size_t axis : {0, 2, 3})
     if (!shape[axis].is_const()) return true;
-    pixels *= shape[axis].value();
-  }
-  return pixels >= kLeastPixels;
+  const auto tiles = [&](size_t axis) { return (shape[axis].value() + kSide - 1) / kSide; };
+  return shape[0].value() * tiles(2) * tiles(3) >= kLeastTiles;
 }
 
 }  // namespace
