@@ -37,8 +37,8 @@ struct Joined {
 // that both sides go by neighbours.
 Value* source_of(Value* part, const Node* reader, std::vector<Node*>* passed) {
   for (bool cast = false;;) {
-    Node* const node = part->producer();
-    if (node == nullptr || only_user(part) != reader || part->uses().size() != 1) return part;
+    Node* const node = maker_for(part, *reader);
+    if (node == nullptr) return part;
     if (node->is("Cast")) {
       if (cast || !is_float(node->input(0)->dtype())) return part;
       cast = true;

@@ -49,9 +49,8 @@ Result<bool> fuse_chains(Graph& graph) {
   for (const bool before : {false, true}) {
     for (Node *node = graph.first(), *next = nullptr; node != nullptr; node = next) {
       next = node->next();
-      Node* first = node->input(0) == nullptr ? nullptr : node->input(0)->producer();
+      Node* const first = maker_for(node->input(0), *node);
       if (first == nullptr || (!before && is_depthwise_convolution(*node)) || !go_together(*first, *node)) continue;
-      if (only_user(first->output()) != node || first->output()->uses().size() != 1) continue;
       Node* const both[] = {first, node};
       WOOTZ_ASSIGN_OR_RETURN(const bool fused, chain_nodes(graph, both));
       changed = changed || fused;

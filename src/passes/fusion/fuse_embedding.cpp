@@ -15,8 +15,7 @@ constexpr size_t kMostTables = 4;
 
 // The gather of rows of a table that gives the value, which `reader` alone reads, once; null: none.
 Node* rows_for(const Value* value, const Node& reader) {
-  if (value == nullptr || value->uses().size() != 1 || only_user(value) != &reader) return nullptr;
-  Node* node = value->producer();
+  Node* const node = maker_for(value, reader);
   if (node == nullptr || !node->is("Gather") || node->num_outputs() != 1 || !is_float(value->dtype())) return nullptr;
   const Value* table = node->input(0);
   const int64_t axis = node->attr_int("axis", 0);

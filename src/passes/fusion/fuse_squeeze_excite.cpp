@@ -32,11 +32,6 @@ bool is_product(const Node& node) {
   return std::all_of(pads.begin(), pads.end(), [](int64_t p) { return p == 0; });
 }
 
-Node* maker_for(const Node& reader) {
-  Value* const read = reader.input(0);
-  return read == nullptr || read->uses().size() != 1 || only_user(read) != &reader ? nullptr : read->producer();
-}
-
 }  // namespace
 
 Result<bool> fuse_squeeze_excite(Graph& graph) {
@@ -44,9 +39,9 @@ Result<bool> fuse_squeeze_excite(Graph& graph) {
   for (Node *node = graph.first(), *next = nullptr; node != nullptr; node = next) {
     next = node->next();
     if (!is_product(*node)) continue;
-    Node* const first = maker_for(*node);
+    Node* const first = maker_for(node->input(0), *node);
     if (first == nullptr || !is_product(*first)) continue;
-    Node* const mean = maker_for(*first);
+    Node* const mean = maker_for(first->input(0), *first);
     if (mean == nullptr || !is_mean_of_images(*mean)) continue;
     Node* const all[] = {mean, first, node};
     WOOTZ_ASSIGN_OR_RETURN(const bool fused, chain_nodes(graph, all));

@@ -36,9 +36,8 @@ Result<bool> fuse_stem(Graph& graph) {
   for (Node *node = graph.first(), *next = nullptr; node != nullptr; node = next) {
     next = node->next();
     if (!is_stem(*node)) continue;
-    Value* const narrow = node->input(0);
-    Node* const first = narrow->producer();
-    if (first == nullptr || !makes_narrow(*first) || only_user(narrow) != node || narrow->uses().size() != 1) continue;
+    Node* const first = maker_for(node->input(0), *node);
+    if (first == nullptr || !makes_narrow(*first)) continue;
     Node* const both[] = {first, node};
     WOOTZ_ASSIGN_OR_RETURN(const bool fused, chain_nodes(graph, both));
     changed = changed || fused;

@@ -15,6 +15,11 @@ inline Node* only_user(const Value* value) {
   return user;
 }
 
+// What makes the value, where `reader` alone reads it, once; null: it is an input or a constant, or read otherwise.
+inline Node* maker_for(const Value* value, const Node& reader) {
+  return value == nullptr || value->uses().size() != 1 || only_user(value) != &reader ? nullptr : value->producer();
+}
+
 inline bool is_reshape(const Node& node) {
   return node.is("Reshape") || node.is("Unsqueeze") || node.is("Squeeze") || node.is("Flatten");
 }

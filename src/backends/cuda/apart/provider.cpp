@@ -74,11 +74,17 @@ Result<ChainParts> split(const Problem& problem) {
 // Whether what is in between is a result.
 bool keeps_middle(const Problem& problem) { return problem.is(Family::kChain) && problem.outputs.size() == 2; }
 
+const Pair* pair_for(const ChainParts& parts) {
+  const auto* const found = std::find_if(std::begin(kPairs), std::end(kPairs), [&](const Pair& pair) {
+    return parts.first.is(pair.first) && parts.second.is(pair.second);
+  });
+  return found == std::end(kPairs) ? nullptr : found;
+}
+
 Result<Parts> parts_of(const Problem& problem) {
   WOOTZ_ASSIGN_OR_RETURN(ChainParts chain, split(problem));
   Parts parts{std::move(chain)};
-  for (const Pair& pair : kPairs)
-    if (parts.first.is(pair.first) && parts.second.is(pair.second)) parts.pair = &pair;
+  parts.pair = pair_for(parts);
   if (parts.pair == nullptr)
     return unsupported("{} and {} are not computed one after the other", family_name(parts.first.family()),
                        family_name(parts.second.family()));
@@ -238,16 +244,15 @@ class ApartProvider final : public Provider, public ConcurrentProvider {
                std::vector<Refusal>* refusals) const override {
     if (!problem.is(Family::kChain) && !problem.is(Family::kSiblings)) return;
     const Result<ChainParts> chain = split(problem);
-    Result<Parts> parts = unsupported("no pair of these");
-    for (const Pair& pair : kPairs)
-      if (chain.ok() && chain->first.is(pair.first) && chain->second.is(pair.second))
-        parts = parts_of(in_layout(problem, pair.layout));
+    const Pair* const known = chain.ok() ? pair_for(*chain) : nullptr;
+    if (known == nullptr) return refusals->push_back({kName, "no pair of these"});
+    const Pair& pair = *known;
+    const Result<Parts> parts = parts_of(in_layout(problem, pair.layout));
     if (!parts.ok()) return refusals->push_back({kName, parts.status().message()});
     std::vector<Candidate> whole;
     generated_provider().tactics(problem, limits, &whole, refusals);
     if (whole.empty() || problem.inputs.size() > kMostOperands)
       return refusals->push_back({kName, "no kernel computes both at once"});
-    const Pair& pair = *parts->pair;
     const std::vector<Candidate> seconds = kernels_of(parts->second, pair.of_second, pair.layout, limits, refusals);
     for (const Candidate& first : kernels_of(parts->first, pair.of_first, pair.layout, limits, refusals))
       for (const Candidate& second : seconds) offers->push_back(offer(problem, *parts, first, second));

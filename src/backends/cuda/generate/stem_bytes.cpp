@@ -111,7 +111,7 @@ Status generate_byte_stem(const Problem& p, const BindArgs& args, std::vector<La
   source.fixed("kShort", !corrected && s.channels * s.taps_h * s.taps_w * (sign ? 128 : 255) * 128 < (1 << 22));
   source.fixed_real("kScale", 1);
   write_stem(p, args, s, how, &source);
-  WOOTZ_RETURN_IF_ERROR(write_by_eight(c.convolution, args, s.columns, {true}, &source));
+  WOOTZ_RETURN_IF_ERROR(write_by_eight(c.convolution, args, s.columns, {.rounded = true}, &source));
   const int64_t high = (Stem::kWarps * how.parts - 1) * s.stride_h + s.taps_h;
   const int64_t wide = (shift + (Stem::kWide - 1) * s.stride_w + s.slots() + 3) / 4 * 4;
   LaunchSize size = stem_launch(s, how, high * wide * 4);
