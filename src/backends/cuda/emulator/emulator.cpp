@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -16,6 +17,7 @@
 
 #include "backends/cuda/device/driver.h"
 #include "backends/cuda/emulator/fibers.h"
+#include "backends/cuda/emulator/maps.h"
 #include "backends/cuda/emulator/memory.h"
 #include "backends/cuda/emulator/streams.h"
 #include "backends/cuda/generate/source.h"
@@ -27,11 +29,12 @@ namespace {
 
 constexpr size_t kKernelsPerUnit = 64;
 
+enum class Parameter { kNumber, kPointer, kMap };
 struct Kernel {
   std::string body;            // the source after the prelude
   bool meets = false;          // its threads wait for each other
   unsigned cluster = 1;        // blocks along z that do so
-  std::vector<bool> pointers;  // by parameter
+  std::vector<Parameter> parameters;
   void (*run)(void**) = nullptr;
 };
 
@@ -78,6 +81,7 @@ static inline float fabs(float x) { return fabsf(x); }
 #define W_M inline
 #define __global__ static
 #define __launch_bounds__(...)
+#define __grid_constant__
 #define __cluster_dims__(...)
 #define __shared__ static
 #define __restrict__
@@ -463,7 +467,7 @@ CUresult query_function(int* value, CUfunction_attribute, CUfunction) {
   return CUDA_SUCCESS;
 }
 
-std::vector<bool> find_pointers(const std::string& body);
+std::vector<Parameter> find_parameters(const std::string& body);
 
 CUresult load_module(CUmodule* module, const void* image) {
   State& s = state();
@@ -481,7 +485,7 @@ CUresult load_module(CUmodule* module, const void* image) {
     constexpr std::string_view kCluster = "__cluster_dims__(1, 1, ";
     if (const size_t at = kernel->body.find(kCluster); at != std::string::npos)
       kernel->cluster = static_cast<unsigned>(std::stoul(kernel->body.substr(at + kCluster.size())));
-    kernel->pointers = find_pointers(kernel->body);
+    kernel->parameters = find_parameters(kernel->body);
     s.pending.push_back(kernel.get());
   }
   auto made = std::make_unique<Loaded>(Loaded{kernel.get(), current_emulated()});
@@ -498,20 +502,27 @@ CUresult get_function(CUfunction* function, CUmodule module, const char*) {
   return *function = reinterpret_cast<CUfunction>(module), CUDA_SUCCESS;
 }
 
-// A kernel's parameters, and which of them are pointers: the driver's interface does not say it with a launch.
-std::vector<bool> find_pointers(const std::string& body) {
+// A kernel's parameters: the driver's interface does not say with a launch which are pointers.
+std::vector<Parameter> find_parameters(const std::string& body) {
   const size_t open = body.find("wootz_kernel("), close = body.find(')', open);
   if (open == std::string::npos || close == std::string::npos) return {};
   const std::string list = body.substr(open + 13, close - open - 13);
   if (list.find_first_not_of(' ') == std::string::npos) return {};
-  std::vector<bool> pointers{false};
+  std::vector<std::string> texts{""};
   int depth = 0;  // of a type's own parameters, as in Pack<float, 4>
   for (const char c : list) {
     depth += (c == '<') - (c == '>');
-    if (c == ',' && depth == 0) pointers.push_back(false);
-    if (c == '*') pointers.back() = true;
+    if (c == ',' && depth == 0)
+      texts.emplace_back();
+    else
+      texts.back() += c;
   }
-  return pointers;
+  std::vector<Parameter> parameters;
+  for (const std::string& text : texts)
+    parameters.push_back(text.find('*') != std::string::npos           ? Parameter::kPointer
+                         : text.find("TensorMap") != std::string::npos ? Parameter::kMap
+                                                                       : Parameter::kNumber);
+  return parameters;
 }
 
 CUresult run_kernel(Kernel* kernel, unsigned gx, unsigned gy, unsigned gz, unsigned block, void** arguments) {
@@ -558,16 +569,22 @@ CUresult launch(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsi
   const auto [kernel, device] = loaded_of(function);
   if (kernel == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   struct Arguments {
-    std::vector<void*> values, addresses;
+    std::deque<CUtensorMap> values;  // a number or a pointer in its first bytes
+    std::vector<void*> addresses;
     bool foreign = false;  // an address of the host's is among them
   };
   const auto kept = std::make_shared<Arguments>();  // so that a replay takes no memory
-  for (size_t i = 0; i < kernel->pointers.size(); ++i) {
-    void* const value = *static_cast<void**>(arguments[i]);
-    kept->foreign = kept->foreign || (kernel->pointers[i] && value != nullptr && !reaches(value, device));
-    kept->values.push_back(kernel->pointers[i] ? host_address(value) : value);
+  for (size_t i = 0; i < kernel->parameters.size(); ++i) {
+    const Parameter parameter = kernel->parameters[i];
+    CUtensorMap& own = kept->values.emplace_back();
+    std::memcpy(&own, arguments[i], parameter == Parameter::kMap ? sizeof own : sizeof(void*));
+    void*& value = *reinterpret_cast<void**>(&own);  // a map has its operand's address first
+    if (parameter != Parameter::kNumber) {
+      kept->foreign = kept->foreign || (value != nullptr && !reaches(value, device));
+      value = host_address(value);
+    }
+    kept->addresses.push_back(&own);
   }
-  for (void*& value : kept->values) kept->addresses.push_back(&value);
   const auto run = [=, kernel = kernel] {
     if (kept->foreign && state().lost == CUDA_SUCCESS) state().lost = CUDA_ERROR_ILLEGAL_ADDRESS;
     return run_kernel(kernel, gx, gy, gz, block, kept->addresses.data());
@@ -634,6 +651,8 @@ Driver make_table() {
   t.cuFuncSetAttribute = function_attribute;
   t.cuLaunchKernel = launch;
   t.cuLaunchKernelEx = launch_config;
+  t.cuTensorMapEncodeTiled = encode_matrix;
+  t.cuTensorMapEncodeIm2col = encode_windows;
   t.cuPointerGetAttribute = pointer_attribute;
   t.cuMemHostAlloc = allocate_host;
   t.cuMemFreeHost = free_host;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backends/cuda/generate/source.h"
+#include "backends/cuda/generate/fed_tiles.h"
 #include "backends/cuda/generate/tiles.h"
 
 namespace wootz::cuda {
@@ -95,6 +96,18 @@ template <size_t kTile>
 double estimate_half(const Problem& problem) {
   return estimate_half(problem, kTile);
 }
+// The same of many rows on Hopper GPUs; `tile` is one of kFedTiles.
+Status generate_fed(const Problem& problem, const BindArgs& args, size_t tile, std::vector<Launch>* launches);
+template <size_t kTile>
+Status generate_fed(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches) {
+  return generate_fed(problem, args, kTile, launches);
+}
+double estimate_fed(const Problem& problem, size_t tile);
+template <size_t kTile>
+double estimate_fed(const Problem& problem) {
+  return estimate_fed(problem, kTile);
+}
+Result<std::optional<PackedForm>> pack_fed(const Problem&, int input, const HostTensor& source);
 // Convolutions of few channels in 16 bits, of such data or of what becomes them (a chain), by tiles of so many rows for
 // each warp.
 Status generate_stem(const Problem& problem, const BindArgs& args, int64_t parts, std::vector<Launch>* launches);

@@ -21,7 +21,35 @@ constexpr int64_t kPitchStep = 128;  // of packed columns, in bytes
 // Behind packed columns of w with a normalization in front: what follows from mean and bias, of each column; a factor.
 size_t table_bytes(const TileProduct& b) { return b.norm ? static_cast<size_t>(2 * b.columns + 1) * sizeof(float) : 0; }
 
-// At concrete extents. Errors: what these kernels do not compute, and why.
+constexpr TileCosts kCosts{1, 0.66, 0.23, 0.52, 0.2, 7.8e5, 8.3e4, 9.5e3, 6.2e6};
+
+// Of a step that reads and writes as much.
+double copy_us(const TensorDesc& t) {
+  return 1 + 2 * static_cast<double>(dtype_bytes(t.dtype, t.dims.volume())) / 3.3e6;
+}
+
+// Of a normalization's, beside others in a network.
+double norm_us(const TensorDesc& t) { return 0.6 + copy_us(t); }
+
+double multiplications(const TileProduct& b) {
+  return static_cast<double>(b.rows) * static_cast<double>(b.columns) * static_cast<double>(b.depth());
+}
+
+// Of siblings, a step each.
+double apart_us(const TileReads& g, const TileProduct& all) {
+  double us = 0;
+  for (const int64_t columns : g.parts) {
+    Problem p = g.problem;
+    p.outputs[0].dims[1] = p.inputs[1].dims[0] = columns;
+    TileProduct b = all;
+    b.columns = columns;
+    us += std::min(estimate_tile(p, b, kHalfTiles, 0, kCosts, 1).best_us, library_us(multiplications(b), bytes_of(p)));
+  }
+  return us;
+}
+
+}  // namespace
+
 Result<TileProduct> describe_half(const TileReads& g, const BindArgs& args) {
   const Problem& p = g.problem;
   const DType x = p.inputs.empty() ? DType::kInvalid : p.inputs[0].dtype;
@@ -62,38 +90,6 @@ Result<TileProduct> describe_half(const TileReads& g, const BindArgs& args) {
     return invalid_argument("{} bytes of packed weights for {}", args.constant_bytes[w], args.inputs[w].to_string());
   return b;
 }
-
-constexpr TileCosts kCosts{1, 0.66, 0.23, 0.52, 0.2, 7.8e5, 8.3e4, 9.5e3, 6.2e6};
-
-// Of a library's kernel for the problem on a GPU whose own instructions for large products these tiles do not use.
-double library_us(double macs, double bytes) { return 3 + macs / 2.5e8 + bytes / 3.3e6; }
-
-// Of a step that reads and writes as much.
-double copy_us(const TensorDesc& t) {
-  return 1 + 2 * static_cast<double>(dtype_bytes(t.dtype, t.dims.volume())) / 3.3e6;
-}
-
-// Of a normalization's, beside others in a network.
-double norm_us(const TensorDesc& t) { return 0.6 + copy_us(t); }
-
-double multiplications(const TileProduct& b) {
-  return static_cast<double>(b.rows) * static_cast<double>(b.columns) * static_cast<double>(b.depth());
-}
-
-// Of siblings, a step each.
-double apart_us(const TileReads& g, const TileProduct& all) {
-  double us = 0;
-  for (const int64_t columns : g.parts) {
-    Problem p = g.problem;
-    p.outputs[0].dims[1] = p.inputs[1].dims[0] = columns;
-    TileProduct b = all;
-    b.columns = columns;
-    us += std::min(estimate_tile(p, b, kHalfTiles, 0, kCosts, 1).best_us, library_us(multiplications(b), bytes_of(p)));
-  }
-  return us;
-}
-
-}  // namespace
 
 Result<std::optional<PackedForm>> pack_half(const Problem& p, int input, const HostTensor& source) {
   WOOTZ_ASSIGN_OR_RETURN(TileReads g, tile_reads(p, operand_dims(p.inputs), operand_dims(p.outputs)));

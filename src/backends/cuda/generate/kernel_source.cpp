@@ -9,6 +9,10 @@
 namespace wootz::cuda {
 namespace {
 
+constexpr const char *kMapPointer = "const TensorMap*", *kMapArgument = "const __grid_constant__ TensorMap";
+const std::string kMapType = "struct alignas(64) TensorMap {\n  u64 opaque[16];\n};\n";
+
+
 constexpr int64_t kIntEnd = int64_t{1} << 31;
 
 bool differs(const TensorDesc& t, const Dims& bound) { return t.dtype != DType::kInvalid && !(bound == t.dims); }
@@ -170,8 +174,9 @@ std::string KernelSource::text(bool arguments, const LaunchSize& size) const {
   for (const Operand& o : operands_) {
     const std::string_view pointer = std::string_view(o.type).substr(0, o.type.rfind('*') + 1);
     pointers += fmt::format("  {} {};\n", pointer, o.name);
-    parameters += fmt::format("{}{} {}", parameters.empty() ? "" : ", ", o.type, o.name);
-    given += (given.empty() ? "" : ", ") + o.name;
+    const bool map = o.type == kMapPointer;  // itself an argument of the kernel, at whose address it is read
+    parameters += fmt::format("{}{} {}", parameters.empty() ? "" : ", ", map ? kMapArgument : o.type, o.name);
+    given += fmt::format("{}{}{}", given.empty() ? "" : ", ", map ? "&" : "", o.name);
   }
   for (const Number& n : numbers_) {
     if (!n.is_argument(arguments)) {
@@ -186,9 +191,15 @@ std::string KernelSource::text(bool arguments, const LaunchSize& size) const {
       "{}\n// The problem.\n{}struct Operands {{\n{}}};\nstruct Constants {{\n{}}};\n{}\n{}\n"
       "extern \"C\" __global__ void __launch_bounds__({}{}){} wootz_kernel({}) {{\n"
       "  kernel(Operands{{{}}}, Constants{{{}}});\n}}\n",
-      prelude(), types_, pointers, members, code_, kernel_text(file_), size.block,
+      prelude(), (views_.empty() ? "" : kMapType) + types_, pointers, members, code_, kernel_text(file_), size.block,
       size.at_once > 0 ? fmt::format(", {}", size.at_once) : "",
       size.cluster > 1 ? fmt::format(" __cluster_dims__(1, 1, {})", size.cluster) : "", parameters, given, numbers);
+}
+
+void KernelSource::view(std::string_view name, Pointer pointer, TensorView view) {
+  view.pointer = pointers_.size();
+  views_.push_back(view);
+  operand(kMapPointer, name, pointer);
 }
 
 Status KernelSource::finish(int threads, int64_t blocks, std::vector<Launch>* launches, size_t workspace) {
@@ -213,6 +224,7 @@ Status KernelSource::finish(const LaunchSize& size, std::vector<Launch>* launche
   launch.source = text(arguments_ && fits, size);
   launch.size = size;
   launch.pointers = pointers_;
+  launch.views = views_;
   launch.workspace = workspace;
   launches->push_back(std::move(launch));
   return Status();

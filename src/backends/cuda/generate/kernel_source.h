@@ -51,6 +51,8 @@ class KernelSource {
   void list(std::string_view name, const std::vector<int64_t>& values);
   // Member `name` of Operands, a pointer declared as `type`: "const f16* __restrict__".
   void operand(std::string_view type, std::string_view name, Pointer pointer);
+  // Member `name` of Operands, a `const TensorMap*`: the operand as the unit for tensors copies it.
+  void view(std::string_view name, Pointer pointer, TensorView view);
   // The operands of the problem's epilogue, "e1" and on.
   void epilogue_operands(const Problem& problem, int after = 0);
   // struct `Type` { int names...; } and Type `function`(c, index): the offset of each operand at element `index` of the
@@ -89,6 +91,7 @@ class KernelSource {
   std::vector<Number> numbers_;
   std::vector<Operand> operands_;
   std::vector<Pointer> pointers_;
+  std::vector<TensorView> views_;
   std::string types_, code_;
 };
 

@@ -28,6 +28,7 @@ struct KernelEntry {
   Estimate estimate = nullptr;     // null: by the bytes that are moved
   PackAmong pack_among = nullptr;  // in place of `pack`, where it looks at several constants
   int capability = 80;             // the least: 90 of sm_90
+  int newest = 1000;               // the last: instructions of sm_90a are that GPU's alone
   bool tf32 = false;               // it rounds FP32 operands to TF32: offered where that is allowed
 };
 

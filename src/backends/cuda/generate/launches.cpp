@@ -3,6 +3,21 @@
 #include <algorithm>
 
 namespace wootz::cuda {
+namespace {
+
+constexpr size_t kMostViews = 4;  // of one kernel
+
+Status make_maps(const std::vector<TensorView>& views, const void* const* values, CUtensorMap* maps) {
+  if (views.empty()) return Status();
+  if (views.size() > kMostViews) return internal_error("{} maps of one kernel", views.size());
+  WOOTZ_ASSIGN_OR_RETURN(const Driver* table, driver());
+  for (size_t i = 0; i < views.size(); ++i) {
+    WOOTZ_ASSIGN_OR_RETURN(maps[i], tensor_map(*table, views[i], values[views[i].pointer]));
+  }
+  return Status();
+}
+
+}  // namespace
 
 Result<std::vector<LoadedLaunch>> load_launches(const Gpu& gpu, std::vector<Launch> launches) {
   std::vector<LoadedLaunch> all;
@@ -14,6 +29,7 @@ Result<std::vector<LoadedLaunch>> load_launches(const Gpu& gpu, std::vector<Laun
     if (l.size.cluster > 8) WOOTZ_RETURN_IF_ERROR(loaded.module->allow_large_clusters());
     loaded.size = l.size;
     loaded.pointers = std::move(l.pointers);
+    loaded.views = std::move(l.views);
     all.push_back(std::move(loaded));
   }
   return all;
@@ -39,6 +55,9 @@ Status run_launches(const std::vector<LoadedLaunch>& launches, const LaunchMemor
                                          : memory.inputs[k];
       addresses[i] = static_cast<void*>(&values[i]);
     }
+    CUtensorMap maps[kMostViews];
+    WOOTZ_RETURN_IF_ERROR(make_maps(l.views, values, maps));
+    for (size_t i = 0; i < l.views.size(); ++i) addresses[l.views[i].pointer] = &maps[i];
     for (size_t i = 0; i < l.numbers.size(); ++i)
       addresses[l.pointers.size() + i] = const_cast<int64_t*>(&l.numbers[i]);
     WOOTZ_RETURN_IF_ERROR(l.module->launch(l.size, addresses, stream));

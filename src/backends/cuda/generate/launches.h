@@ -14,6 +14,7 @@ struct LoadedLaunch {
   std::shared_ptr<const Module> module;
   LaunchSize size;
   std::vector<Pointer> pointers;
+  std::vector<TensorView> views;
   std::vector<int64_t> numbers;  // that the kernel takes behind the pointers
 };
 

@@ -153,6 +153,9 @@ class GeneratedKernel final : public Kernel, public PreparedKernel {
 Status check_capability(const KernelEntry& entry, const Limits& limits) {
   int capability = limits.device == nullptr ? 0 : capability_of(*limits.device);
   if (const Result<const Gpu*> gpu = gpu_of(limits); capability == 0 && gpu.ok()) capability = (*gpu)->arch();
+  if (capability > entry.newest)
+    return unsupported("its instructions are those of compute capability {}.{} alone", entry.newest / 10,
+                       entry.newest % 10);
   if (capability == 0 || capability >= entry.capability) return Status();
   return unsupported("it needs compute capability {}.{}", entry.capability / 10, entry.capability % 10);
 }

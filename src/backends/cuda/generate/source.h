@@ -8,6 +8,7 @@
 #include "backend/kernel.h"
 #include "backend/relayout.h"
 #include "backends/cuda/generate/kernel_files.h"
+#include "backends/cuda/generate/tensor_view.h"
 #include "backends/cuda/jit/module.h"
 
 namespace wootz::cuda {
@@ -31,6 +32,7 @@ struct Launch {
   std::string source;
   LaunchSize size;
   std::vector<Pointer> pointers;
+  std::vector<TensorView> views;  // of some of them, which the kernel gets as maps
   std::vector<int64_t> numbers;  // that it takes behind them, each an s64
   size_t workspace = 0;          // bytes of scratch memory that it writes or reads
 };

@@ -14,6 +14,7 @@ struct Operand {
   std::string name;
   DType type = DType::kF32;
   int64_t along = 0;
+  bool constant = false;
 };
 struct Operands {
   std::vector<Operand> all;   // the bias first
@@ -65,7 +66,7 @@ Result<Operands> read_operands(const Problem& p, const BindArgs& args, const Til
     if (b.planes) {
       WOOTZ_ASSIGN_OR_RETURN(along, along_pixels(y, s));
     }
-    o.all.push_back({k == 0 ? "b" : fmt::format("e{}", k), p.inputs[i].dtype, along});
+    o.all.push_back({k == 0 ? "b" : fmt::format("e{}", k), p.inputs[i].dtype, along, p.inputs[i].constant});
     strides.push_back(std::move(s));
   }
   for (const int a : memory_order(conv && !b.planes ? Layout::kChannelsLast : Layout::kLinear, y.rank())) {
@@ -149,8 +150,8 @@ void write_ahead(const Operands& operands, KernelSource* source) {
 // How an operand is read at neighbour k; `reads`: lines before the loop over them.
 std::string read_at(const Operand& o, std::string* reads) {
   if (o.along != 1) return fmt::format("w_get(p.{0}[at.{0} + ((s64)n + k) * c.{0}_along])", o.name);
-  *reads += fmt::format("  const Pack<{0}, kVector> of_{1} = *(const Pack<{0}, kVector>*)(p.{1} + at.{1} + n);\n",
-                        storage_type(o.type), o.name);
+  *reads += fmt::format("  const Pack<{0}, kVector> of_{1} = {2}((const Pack<{0}, kVector>*)(p.{1} + at.{1} + n));\n",
+                        storage_type(o.type), o.name, o.constant ? "w_read_constant" : "*");
   return fmt::format("w_get(of_{}.v[k])", o.name);
 }
 

@@ -62,4 +62,6 @@ TileEstimate estimate_tile(const Problem& p, const TileProduct& b, std::span<con
   return e;
 }
 
+double library_us(double macs, double bytes) { return 3 + macs / 2.5e8 + bytes / 3.3e6; }
+
 }  // namespace wootz::cuda

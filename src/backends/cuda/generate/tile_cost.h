@@ -18,6 +18,10 @@ struct TileCosts {
 // Of the operands and results.
 double bytes_of(const Problem& problem);
 
+// Of a library's kernel for so many multiplications and bytes, on a GPU whose own instructions for large products the
+// tiles of gemm/tile.cuh do not use.
+double library_us(double macs, double bytes);
+
 struct TileEstimate {
   double us = 0, best_us = 0;  // of the tile, of the fastest one
   bool suits = false;          // it is among the first `most`, or the first of those that every GPU has

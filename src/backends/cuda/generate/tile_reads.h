@@ -27,4 +27,8 @@ struct TileReads {
 // operands of other types than x, several images by a gate, scales of rows that are no constants.
 Result<TileReads> tile_reads(const Problem& problem, std::span<const Dims> inputs, std::span<const Dims> results);
 
+// The product of 16-bit floats by constant weights that it is. At concrete extents. Errors: what tiles of them do not
+// compute, and why.
+Result<TileProduct> describe_half(const TileReads& reads, const BindArgs& args);
+
 }  // namespace wootz::cuda

@@ -36,12 +36,13 @@ inline constexpr Tile kHalfTiles[] = {
 #include "backends/cuda/generate/half_tiles.inc"
 #undef HALF_TILE
 };
-consteval size_t tile_named(std::span<const Tile> tiles, std::string_view name) {
+template <class T>
+consteval size_t tile_named(std::span<const T> tiles, std::string_view name) {
   size_t i = 0;
   while (tiles[i].name != name) ++i;  // does not compile for a name that is not there
   return i;
 }
-consteval size_t int8_tile(std::string_view name) { return tile_named(kInt8Tiles, name); }
-consteval size_t half_tile(std::string_view name) { return tile_named(kHalfTiles, name); }
+consteval size_t int8_tile(std::string_view name) { return tile_named(std::span<const Tile>(kInt8Tiles), name); }
+consteval size_t half_tile(std::string_view name) { return tile_named(std::span<const Tile>(kHalfTiles), name); }
 
 }  // namespace wootz::cuda

@@ -155,6 +155,23 @@ struct alignas(sizeof(T) * N) Pack {
   T v[N];
 };
 
+// What no kernel changes while this one runs: the compiler may read it ahead of stores in front.
+template <class T, int N>
+W_FN Pack<T, N> w_read_constant(const Pack<T, N>* from) {
+#ifndef WOOTZ_ON_HOST
+  if constexpr (sizeof(*from) % 16 == 0) {
+    Pack<T, N> pack;
+#pragma unroll
+    for (int i = 0; i < (int)sizeof(pack) / 16; ++i) {
+      const uint4 bits = __ldg((const uint4*)from + i);
+      memcpy((char*)&pack + i * 16, &bits, 16);
+    }
+    return pack;
+  }
+#endif
+  return *from;
+}
+
 // 16 bytes of global memory, read where it is asked for: the compiler does not leave them for when they are needed.
 template <class T, int N>
 W_FN Pack<T, N> w_read_now(const Pack<T, N>* from) {

@@ -1,0 +1,59 @@
+#include "backends/cuda/generate/tensor_view.h"
+
+namespace wootz::cuda {
+namespace {
+
+constexpr unsigned kPlaces = 64;  // of a line: 128 bytes
+
+CUtensorMapDataType data_type(DType type) {
+  return type == DType::kBF16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+}
+
+// Of the last window's begin beyond the last pixel: what the driver calls the upper corner.
+int64_t upper(const TensorView& v, size_t axis) {
+  return v.lower[axis] + (v.places[axis] - 1) * v.steps[axis] - (v.extents[axis + 1] - 1);
+}
+
+}  // namespace
+
+Status check_view(const TensorView& v) {
+  constexpr int64_t kMostExtent = int64_t{1} << 31, kMostLines = 256, kMostStep = 8, kMostCorner = 127;
+  for (const int64_t extent : v.extents)
+    if (extent < 1 || extent >= kMostExtent) return unsupported("an extent of {}", extent);
+  if (v.extents[0] % 8 != 0) return unsupported("{} channels, which are not rows of 16 bytes", v.extents[0]);
+  if (v.lines < 1 || v.lines > kMostLines) return unsupported("{} lines at once", v.lines);
+  if (v.matrix) return Status();
+  for (size_t axis = 0; axis < 2; ++axis)
+    if (v.steps[axis] < 1 || v.steps[axis] > kMostStep || std::abs(v.lower[axis]) > kMostCorner ||
+        std::abs(upper(v, axis)) > kMostCorner)
+      return unsupported("windows from {} on at steps of {}", v.lower[axis], v.steps[axis]);
+  return Status();
+}
+
+Result<CUtensorMap> tensor_map(const Driver& driver, const TensorView& v, const void* address) {
+  unsigned long long extents[4], strides[3];
+  unsigned long long bytes = 2;
+  for (size_t i = 0; i < 4; ++i) {
+    extents[i] = static_cast<unsigned long long>(v.extents[i]);
+    bytes *= extents[i];
+    if (i < 3) strides[i] = bytes;
+  }
+  CUtensorMap map{};
+  if (v.matrix) {
+    const unsigned box[] = {kPlaces, static_cast<unsigned>(v.lines)}, steps[] = {1, 1};
+    WOOTZ_CUDA_RETURN_IF_ERROR(driver, cuTensorMapEncodeTiled, &map, data_type(v.type), 2, const_cast<void*>(address),
+                               extents, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                               CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    return map;
+  }
+  const int lower[] = {static_cast<int>(v.lower[0]), static_cast<int>(v.lower[1])};
+  const int last[] = {static_cast<int>(upper(v, 0)), static_cast<int>(upper(v, 1))};
+  const unsigned steps[] = {1, static_cast<unsigned>(v.steps[0]), static_cast<unsigned>(v.steps[1]), 1};
+  WOOTZ_CUDA_RETURN_IF_ERROR(driver, cuTensorMapEncodeIm2col, &map, data_type(v.type), 4, const_cast<void*>(address),
+                             extents, strides, lower, last, kPlaces, static_cast<unsigned>(v.lines), steps,
+                             CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                             CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  return map;
+}
+
+}  // namespace wootz::cuda

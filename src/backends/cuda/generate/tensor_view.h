@@ -1,0 +1,28 @@
+// How the unit for tensors of a Hopper GPU copies an operand of 16-bit floats to shared memory: lines of 64 neighbours
+// each, whose pieces of 16 bytes are exchanged (gemm/feed.cuh).
+#pragma once
+
+#include <array>
+
+#include "backends/cuda/device/driver.h"
+#include "base/dtype.h"
+
+namespace wootz::cuda {
+
+struct TensorView {
+  size_t pointer = 0;  // which of the launch's it is of
+  DType type = DType::kF16;
+  // Channels, pixels of a line, lines of an image, images. Of a matrix: what is neighbours in memory, and rows.
+  std::array<int64_t, 4> extents{1, 1, 1, 1};
+  int64_t lines = 64;  // that are copied at once
+  bool matrix = false;
+  // Where windows begin, along a line of the image and across lines: from `lower` on, at such steps, so many of them.
+  std::array<int64_t, 2> lower{0, 0}, steps{1, 1}, places{1, 1};
+};
+
+// Whether the unit copies it: counts and steps have their limits.
+Status check_view(const TensorView& view);
+// The map for the operand at this address. Errors: an address or extents that the driver refuses.
+Result<CUtensorMap> tensor_map(const Driver& driver, const TensorView& view, const void* address);
+
+}  // namespace wootz::cuda

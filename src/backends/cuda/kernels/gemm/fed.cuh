@@ -1,0 +1,232 @@
+// Products and convolutions of many rows on a Hopper GPU's tensor cores in 16 bits: one thread feeds a ring of stages in
+// shared memory by the unit for tensors, rows of x as the taps of a window cover them and columns of w; two teams of
+// four warps multiply. A block takes one tile after the other: both teams half of its rows, or with kInTurn each every
+// other tile, so that one stores while the other multiplies. The problem: X; Y; kRows, kColumns: of a tile; kStages;
+// kInTurn; kTwo: places of the sum from `first` stages on are read from a second image, second_of(p), at other steps;
+// TensorMap x, w: of kRows windows and of kColumns columns, which lie so, 32 at a time, that a thread's sums are
+// eight neighbours; w_wide_mma(); Constants {rows, columns; out_w, out_h; stride_w, stride_h, pad_left, pad_top,
+// dilation_w, dilation_h, taps_w, lines: of a tap, in stages; second_w, second_h: steps in x2; stages, first; tiles_m,
+// tiles, blocks}; at(), ahead() and results() as of gemm/tile.cuh, with kVector of 8. Rows of the result have less than
+// 2^31 elements in all.
+#pragma once
+#include "backends/cuda/kernels/gemm/feed.cuh"
+#include "backends/cuda/kernels/gemm/rescale.cuh"
+
+constexpr int kTeams = 2, kOwnRows = kInTurn ? kRows : kRows / kTeams, kSets = kOwnRows / 64;
+constexpr int kChunks = kColumns / 32;  // of eight columns, that a thread has of a row
+constexpr int kRowBytes = kRows * kLineBytes, kStageBytes = kRowBytes + kColumns * kLineBytes;
+constexpr int kAligned = 1024, kSharedBytes = kAligned + kStages * kStageBytes + (2 * kStages + kTeams) * 8;
+
+struct Ring {
+  u8* stages;
+  u64 *full, *empty, *turn;
+};
+// A stage of the ring, and the parity of its barrier's turn.
+struct Spot {
+  int stage;
+  u32 parity;
+  W_M void pass(int count) {
+    for (stage += count; stage >= kStages; stage -= kStages) parity ^= 1;
+  }
+};
+
+// A tile's first row and column; the first row's window.
+struct TileAt {
+  int m, n;
+  Corner window;
+};
+W_FN TileAt tile_at(const Constants& c, int tile) {
+  const int m = tile % c.tiles_m * kRows, rest = m / c.out_w;
+  return {m, tile / c.tiles_m * kColumns, {m % c.out_w, rest % c.out_h, rest / c.out_h}};
+}
+
+// Of a window: the tap and the channels that a stage has.
+struct Walk {
+  int line, s, r;
+  W_M void next(const Constants& c) {
+    if (++line < c.lines) return;
+    line = 0;
+    if (++s < c.taps_w) return;
+    s = 0;
+    ++r;
+  }
+};
+
+W_FN void feed_columns(const Operands& p, const Ring& ring, int stage, int k, int n) {
+  w_bar_expect(ring.full + stage, kStageBytes);
+  w_fetch_lines(ring.stages + stage * kStageBytes + kRowBytes, p.w, ring.full + stage, k * kPlaces, n);
+}
+
+W_FN void feed_rows(const Operands& p, const Constants& c, const Ring& ring, int stage, int k, const TileAt& at,
+                    const Walk& walk) {
+  u8* const to = ring.stages + stage * kStageBytes;
+  const Corner& w = at.window;
+  if constexpr (kTwo) {
+    if (k >= c.first) {
+      const Corner second = {w.x * c.second_w, w.y * c.second_h, w.image};
+      w_fetch_pixels(to, second_of(p), ring.full + stage, (k - c.first) * kPlaces, second, 0, 0);
+      return;
+    }
+  }
+  const Corner first = {w.x * c.stride_w - c.pad_left, w.y * c.stride_h - c.pad_top, w.image};
+  w_fetch_pixels(to, p.x, ring.full + stage, walk.line * kPlaces, first, walk.s * c.dilation_w, walk.r * c.dilation_h);
+}
+
+// By one thread. Weights are constant: they come before what the kernel ahead makes is there.
+W_FN void feed(const Operands& p, const Constants& c, const Ring& ring) {
+  const int early = c.stages < kStages ? c.stages : kStages;
+  for (int k = 0; k < early; ++k) feed_columns(p, ring, k, k, tile_at(c, blockIdx.x).n);
+  w_begin();
+  Spot spot{0, 1};
+  bool is_first = true;
+#pragma unroll 1
+  for (int tile = blockIdx.x; tile < c.tiles; tile += c.blocks, is_first = false) {
+    const TileAt at = tile_at(c, tile);
+    Walk walk{0, 0, 0};
+#pragma unroll 1
+    for (int k = 0; k < c.stages; ++k, walk.next(c), spot.pass(1)) {
+      if (!is_first || k >= early) {
+        w_bar_wait(ring.empty + spot.stage, spot.parity);
+        feed_columns(p, ring, spot.stage, k, at.n);
+      }
+      feed_rows(p, c, ring, spot.stage, k, at, walk);
+    }
+  }
+}
+
+W_FN void release(const Ring& ring, int stage) {
+  if (kOneForTeam > 1 || threadIdx.x % kTeam == 0) w_bar_arrive(ring.empty + stage);
+}
+
+typedef float Sums[kSets][kColumns / 8][4];
+
+W_FN void multiply(const Constants& c, const Ring& ring, int team, int m, int n, Spot* spot, Sums& acc) {
+  int before = -1;
+#pragma unroll 1
+  for (int k = 0; k < c.stages; ++k, spot->pass(1)) {
+    w_bar_wait(ring.full + spot->stage, spot->parity);
+    const u8* const rows = ring.stages + spot->stage * kStageBytes;
+    w_wide_products(rows + (kInTurn ? 0 : team * kOwnRows * kLineBytes), rows + kRowBytes, c.rows - m, c.columns - n,
+                    k > 0, acc);
+    if (before >= 0) {
+      w_wide_left<1>();
+      release(ring, before);
+    }
+    before = spot->stage;
+  }
+  if constexpr (kInTurn) w_bar_arrive(ring.turn + (1 - team));
+  w_settle_sums(acc);
+  w_wide_left<0>();
+  w_settle_sums(acc);
+  release(ring, before);
+}
+
+// A thread's rows of a set, and whether they are there.
+struct Own {
+  int row[2];
+  bool in[2];
+};
+W_FN Own own_of(const Constants& c, int first) {
+  Own own;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int row = first + threadIdx.x / 32 % 4 * 16 + half * 8 + threadIdx.x % 32 / 4;
+    own.in[half] = row < c.rows;
+    own.row[half] = own.in[half] ? row : 0;
+  }
+  return own;
+}
+W_FN int column_of(int n, int chunk) { return n + chunk * 32 + threadIdx.x % 4 * 8; }
+
+typedef Ahead Early[kSets][2][kChunks];
+
+W_FN void read_ahead(const Operands& p, const Constants& c, int m, int n, Early& early) {
+#pragma unroll
+  for (int i = 0; i < kSets; ++i) {
+    const Own own = own_of(c, m + i * 64);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const At row = at(c, own.row[half]);
+#pragma unroll
+      for (int chunk = 0; chunk < kChunks; ++chunk) {
+        const int column = column_of(n, chunk);
+        early[i][half][chunk] = ahead(p, c, row, column < c.columns ? column : 0);
+      }
+    }
+  }
+}
+
+W_FN void store(const Operands& p, const Constants& c, int m, int n, const Sums& acc, const Early& early) {
+#pragma unroll
+  for (int i = 0; i < kSets; ++i) {
+    const Own own = own_of(c, m + i * 64);
+#pragma unroll
+    for (int chunk = 0; chunk < kChunks; ++chunk) {
+      // No branch around what is read: the compiler asks for all of it ahead of the first store.
+      const int own_column = column_of(n, chunk);
+      const bool is_there = own_column < c.columns;
+      const int column = is_there ? own_column : 0;
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        Pack<float, 8> sums;
+#pragma unroll
+        for (int v = 0; v < 8; ++v) sums.v[v] = acc[i][chunk * 4 + v / 2][half * 2 + v % 2];
+        float a[8];
+        rescale(c, sums, nullptr, column, a);
+        const Pack<Y, 8> z = results(p, c, a, at(c, own.row[half]), column, nullptr, early[i][half][chunk]);
+        if (is_there && own.in[half]) *(Pack<Y, 8>*)(p.y + (own.row[half] * c.columns + column)) = z;
+      }
+    }
+  }
+}
+
+W_FN void take_tiles(const Operands& p, const Constants& c, const Ring& ring, int team) {
+  w_begin();
+  Spot spot{0, 0};
+  u32 turn = 0;
+  bool is_first = true;
+  int mine = 0;
+#pragma unroll 1
+  for (int tile = blockIdx.x; tile < c.tiles; tile += c.blocks, is_first = false, mine ^= 1) {
+    if (kInTurn && mine != team) {
+      spot.pass(c.stages);
+      continue;
+    }
+    const TileAt at = tile_at(c, tile);
+    const int m = at.m + (kInTurn ? 0 : team * kOwnRows);
+    Early early;
+    read_ahead(p, c, m, at.n, early);
+    if (kInTurn && !is_first) {
+      w_bar_wait(ring.turn + team, turn);
+      turn ^= 1;
+    }
+    Sums acc;
+    multiply(c, ring, team, m, at.n, &spot, acc);
+    store(p, c, m, at.n, acc, early);
+  }
+}
+
+W_FN void kernel(const Operands& p, const Constants& c) {
+  W_SHARED(memory, kSharedBytes);
+  u8* const stages = memory + (-(u64)memory & (kAligned - 1));
+  u64* const bars = (u64*)(stages + kStages * kStageBytes);
+  const Ring ring = {stages, bars, bars + kStages, bars + 2 * kStages};
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < kStages; ++i) {
+      w_bar_init(ring.full + i, 1);
+      w_bar_init(ring.empty + i, kOneForTeam * (kInTurn ? 1 : kTeams));
+    }
+    for (int i = 0; i < kTeams; ++i) w_bar_init(ring.turn + i, kTeam);
+    w_bars_are_there();
+    w_want(p.x);
+    w_want(p.w);
+  }
+  __syncthreads();
+  if (threadIdx.x < kTeam) {
+    w_less_registers<40>();
+    if (threadIdx.x == 0) feed(p, c, ring);
+  } else {
+    w_more_registers<232>();
+    take_tiles(p, c, ring, threadIdx.x / kTeam - 1);
+  }
+}
