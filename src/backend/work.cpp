@@ -105,6 +105,7 @@ double chain(const Problem& p, Extents in, Extents out) {
   const auto count = second.is(Family::kPool)            ? pool
                      : second.is(Family::kGemm)          ? gemm
                      : second.is(Family::kSqueezeExcite) ? squeeze_excite
+                     : second.is(Family::kChain)         ? chain
                                                          : conv;
   return own + operations(parts->first.epilogue) * volume(*middle) + count(second, rest, out.first(1));
 }

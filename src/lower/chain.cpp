@@ -10,6 +10,7 @@
 #include "backend/squeeze_excite.h"
 #include "lower/concats.h"
 #include "lower/context.h"
+#include "lower/shortcuts.h"
 
 namespace wootz {
 namespace {
@@ -210,6 +211,15 @@ Result<bool> lower_chain(LowerContext& ctx, const Node& node) {
   }
   WOOTZ_ASSIGN_OR_RETURN(const bool concats, join_concats(ctx, node, made));
   if (concats) return true;
+  if (made.size() == inside.size() && made.size() == 3 && node.num_outputs() == 1) {
+    WOOTZ_ASSIGN_OR_RETURN(const bool with_shortcut, join_shortcut(ctx, node, made));
+    if (with_shortcut) return true;
+    // The two after the shortcut by themselves.
+    if (std::find(made[1].inputs.begin(), made[1].inputs.end(), made[0].outputs[0]) == made[1].inputs.end()) {
+      made.erase(made.begin());
+      inside.erase(inside.begin());
+    }
+  }
   std::optional<Step> step = made.size() == inside.size() ? joined(made) : std::nullopt;
   if (!step || (node.num_outputs() > 1 && !keep_first(node, made, &*step))) return true;
   step->name = node.name();

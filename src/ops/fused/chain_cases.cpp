@@ -22,6 +22,29 @@ void add_chain(CaseList& list, const char* name, std::vector<HostTensor> inputs,
   list.add(name, "Chain", std::move(inputs), {{"body", body}}, 1, std::move(constants), 64);
 }
 
+// A convolution by single pixels, whose result is added to what a window's convolution and another one by single pixels
+// make.
+void add_shortcut(CaseList& list, const char* name, DType type, const Dims& image, const Dims& other, int64_t middle,
+                  int64_t columns) {
+  const auto body = std::make_shared<Graph>("body");
+  std::vector<HostTensor> inputs{list.random(type, other), list.random(type, {columns, other[1], 1, 1}),
+                                 list.random(type, image), list.random(type, {middle, image[1], 3, 3}),
+                                 list.random(type, {columns, middle, 1, 1})};
+  std::vector<Value*> v;
+  for (const HostTensor& t : inputs) v.push_back(body->add_input("", t.dtype(), to_shape(t.dims())));
+  PointwiseExpr sum;
+  sum.num_inputs = 2;
+  sum.outputs = {sum.push(PwOp::kAdd, type, sum.input(0, type), sum.input(1, type))};
+  Node* const shortcut = body->add_node(op("Conv"), "", {v[0], v[1]}, {});
+  Node* const first = body->add_node(op("Conv"), "", {v[2], v[3]}, {{"pads", std::vector<int64_t>(4, 1)}});
+  if (!infer_node(*shortcut).ok() || !infer_node(*first).ok()) return;  // as above
+  Node* const last = body->add_node(op("Conv"), "", {first->output(), v[4], shortcut->output()},
+                                    {{"epilogue", sum}, {"main_inputs", int64_t{2}}});
+  if (!infer_node(*last).ok()) return;
+  body->mark_output(last->output());
+  list.add(name, "Chain", std::move(inputs), {{"body", body}}, 1, {false, true, false, true, true}, 64);
+}
+
 // Three nodes over x and weights and bias of each product.
 void add_gate(CaseList& list, const char* name, std::vector<HostTensor> inputs, AttrMap mean, AttrMap first,
               AttrMap second) {
@@ -275,6 +298,7 @@ void chain_cases(CaseList& list) {
             {false, true, true, true}, 3,
             {"Conv", {{"pads", Ints{1, 1, 1, 1}}, {"epilogue", relu(DType::kF16)}, {"main_inputs", int64_t{3}}}},
             {"Conv", {}});
+  add_shortcut(list, "fused/chain_shortcut_f16", DType::kF16, {16, 16, 9, 9}, {16, 32, 9, 9}, 32, 64);
   const auto with_relu = [](DType type) { return AttrMap{{"epilogue", relu(type)}, {"main_inputs", int64_t{3}}}; };
   add_siblings(list, "fused/siblings_f16", DType::kF16, {{2, 24, 9, 5}}, {16, 72}, with_relu(DType::kF16), 1);
   add_siblings(list, "fused/siblings_bf16", DType::kBF16, {{1, 40, 9, 5}}, {8, 24, 40}, with_relu(DType::kBF16), 1);

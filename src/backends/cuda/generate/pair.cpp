@@ -18,10 +18,11 @@ constexpr int64_t kMultiprocessors = 132, kSide = 8, kTeam = 128;
 struct Pair {
   Problem first, second;
   int w = 1, v = 1;  // operands of the step: weights of both
-  int64_t channels = 0, middle = 0, columns = 0, taps_h = 1, taps_w = 1, top = 0, left = 0;
+  int further = -1;  // another image, whose pixels the second product goes on over; -1: none
+  int64_t channels = 0, middle = 0, further_channels = 0, columns = 0, taps_h = 1, taps_w = 1, top = 0, left = 0;
   int64_t teams = 1;
   int64_t first_bytes() const { return taps_h * taps_w * channels * middle * 2; }
-  int64_t second_bytes() const { return middle * columns * 2; }
+  int64_t second_bytes() const { return (middle + further_channels) * columns * 2; }
   int64_t patch_bytes() const {
     const int64_t pixels = (kSide + taps_h - 1) * (kSide + taps_w - 1);
     return channels / 8 * (pixels | 1) * 16;
@@ -52,6 +53,19 @@ Result<int64_t> teams_of(Pair pair) {
   return unsupported("weights of {} KB", (pair.first_bytes() + pair.second_bytes()) >> 10);
 }
 
+// Where the second convolution reads a concatenation of what is in between and another image: the two apart.
+Status take_further(const Problem& p, ChainParts* parts, Pair* pair) {
+  if (!parts->second.is(Family::kChain)) return Status();
+  WOOTZ_ASSIGN_OR_RETURN(ChainParts inner, chain_parts(parts->second));
+  const Problem& concat = inner.first;
+  if (!concatenates_channels(concat) || concat.inputs.size() != 2 || concat.inputs[1].constant ||
+      concat.inputs[1].dtype != p.inputs[0].dtype || concat.inputs[1].dims.rank() != 4)
+    return unsupported("a second convolution of another chain than what is in between and an image");
+  pair->further = static_cast<int>(parts->first.inputs.size());
+  parts->second = std::move(inner.second);
+  return Status();
+}
+
 // By the parameters and the weights alone.
 Result<Pair> pair_of(const Problem& p) {
   if (!p.is(Family::kChain) || p.outputs.size() != 1) return unsupported("another problem than two convolutions");
@@ -60,13 +74,15 @@ Result<Pair> pair_of(const Problem& p) {
   const DType type = p.inputs[0].dtype;
   if (type != DType::kF16 && type != DType::kBF16)
     return unsupported("{} on tensor cores of 16-bit floats", dtype_name(type));
+  WOOTZ_RETURN_IF_ERROR(take_further(p, &parts, &pair));
   for (const Problem* part : {&parts.first, &parts.second}) WOOTZ_RETURN_IF_ERROR(check_convolution(*part, type));
   const Dims &w = parts.first.inputs[1].dims, &v = parts.second.inputs[1].dims;
   const auto& pads = parts.second.as<ConvParams>().pads;
   if (v[2] != 1 || v[3] != 1 || std::any_of(pads.begin(), pads.end(), [](int64_t pad) { return pad != 0; }))
     return unsupported("a second convolution of more than single pixels");
-  if (w[1] % 16 != 0 || w[0] % 32 != 0 || v[0] % 32 != 0 || v[1] != w[0] || w[0] > 192 || v[0] > 512 || w[2] > 5 ||
-      w[3] > 5)
+  const int64_t further = v[1] - w[0];
+  if (w[1] % 16 != 0 || w[0] % 32 != 0 || v[0] % 32 != 0 || w[0] > 192 || v[0] > 512 || w[2] > 5 || w[3] > 5 ||
+      (pair.further < 0 ? further != 0 : further < 32 || further % 32 != 0 || further > 128))
     return unsupported("{} and {}; few channels are taken", w.to_string(), v.to_string());
   if (parts.first.inputs.size() != static_cast<size_t>(parts.first.num_main) || parts.first.epilogue.num_inputs > 1)
     return unsupported("a first expression that reads more than the sums");
@@ -74,12 +90,13 @@ Result<Pair> pair_of(const Problem& p) {
   const auto& first_pads = parts.first.as<ConvParams>().pads;
   pair.channels = w[1];
   pair.middle = w[0];
+  pair.further_channels = further;
   pair.columns = v[0];
   pair.taps_h = w[2];
   pair.taps_w = w[3];
   pair.top = first_pads[0];
   pair.left = first_pads[1];
-  pair.v = static_cast<int>(parts.first.inputs.size());
+  pair.v = std::max(static_cast<int>(parts.first.inputs.size()), pair.further + 1);
   pair.first = std::move(parts.first);
   pair.second = std::move(parts.second);
   pair.second.inputs[0].layout = Layout::kChannelsLast;
@@ -96,6 +113,13 @@ Status check_operands(const Problem& p, const BindArgs& args, const Pair& pair, 
       z[2] != between[2] || z[3] != between[3])
     return invalid_argument("convolutions of {} by way of {} give {}", x.to_string(), between.to_string(),
                             z.to_string());
+  if (pair.further >= 0) {
+    const auto at = static_cast<size_t>(pair.further);
+    const Dims &own = args.inputs[at], read{z[0], pair.further_channels, z[2], z[3]};
+    if (p.inputs[at].layout != Layout::kChannelsLast) return unsupported("other than channels innermost");
+    if (!(own == read)) return invalid_argument("{} beside {}", own.to_string(), between.to_string());
+    if (own.volume() >= int64_t{1} << 31) return unsupported("{}", own.to_string());
+  }
   if (x.volume() >= int64_t{1} << 31 || z.volume() >= int64_t{1} << 31)
     return unsupported("{} gives {}", x.to_string(), z.to_string());
   for (const auto& [operand, bytes] : {std::pair(pair.w, pair.first_bytes()), {pair.v, pair.second_bytes()}}) {
@@ -115,8 +139,9 @@ Status check_operands(const Problem& p, const BindArgs& args, const Pair& pair, 
 }
 
 // Columns by `at_once`, of those each 16 places of a sum, of those eight columns at a time: 16 bytes of each, then
-// their other 16. With `spread` a thread's sums, two of each eight columns, are eight neighbours.
-std::vector<std::byte> by_matrices(const HostTensor& weights, int64_t at_once, bool spread) {
+// their other 16. With `spread` a thread's sums, two of each eight columns, are eight neighbours. From place
+// `spread_at` of a sum on the same is so of what it multiplies: a thread's halves of 32 places are eight neighbours.
+std::vector<std::byte> by_matrices(const HostTensor& weights, int64_t at_once, bool spread, int64_t spread_at) {
   const Dims& w = weights.dims();
   const int64_t columns = w[0], channels = w[1], taps = w[2] * w[3], steps = taps * channels / 16;
   const auto* const from = static_cast<const uint16_t*>(weights.data());
@@ -126,7 +151,9 @@ std::vector<std::byte> by_matrices(const HostTensor& weights, int64_t at_once, b
     const int64_t element = i % 8, in_part = i / 8 % 8, half = i / 64 % 2, part = i / 128 % (at_once / 8);
     const int64_t step = i / 16 / at_once % steps, first = i / 16 / at_once / steps * at_once;
     const int64_t own = spread ? part / 4 * 32 + in_part / 2 * 8 + part % 4 * 2 + in_part % 2 : part * 8 + in_part;
-    const int64_t place = step * 16 + half * 8 + element;
+    const int64_t at = step * 16 + half * 8 + element;
+    const int64_t place =
+        at < spread_at ? at : at / 32 * 32 + element / 2 * 8 + (step % 2 * 2 + half) * 2 + element % 2;
     to[i] = from[((first + own) * channels + place % channels) * taps + place / channels];
   }
   return bytes;
@@ -158,6 +185,7 @@ void write_numbers(const Pair& pair, const Dims& x, const Dims& z, int64_t block
   const std::pair<const char*, int64_t> fixed[] = {{"kTeams", pair.teams},
                                                    {"kChannels", pair.channels},
                                                    {"kMiddle", pair.middle},
+                                                   {"kFurther", pair.further_channels},
                                                    {"kColumns", pair.columns},
                                                    {"kTapsH", pair.taps_h},
                                                    {"kTapsW", pair.taps_w},
@@ -189,9 +217,11 @@ Result<std::optional<PackedForm>> pack_pair(const Problem& p, int input, const H
   if (input != pair.w && input != pair.v) return std::optional<PackedForm>{};
   const bool second = input == pair.v;
   const int64_t columns = at_once(second ? pair.columns : pair.middle);
-  return std::optional(packed_by(
-      static_cast<size_t>(second ? pair.second_bytes() : pair.first_bytes()),
-      [source, columns, second]() -> Result<std::vector<std::byte>> { return by_matrices(source, columns, second); }));
+  const int64_t spread_at = second ? pair.middle : source.volume();
+  return std::optional(packed_by(static_cast<size_t>(second ? pair.second_bytes() : pair.first_bytes()),
+                                 [source, columns, second, spread_at]() -> Result<std::vector<std::byte>> {
+                                   return by_matrices(source, columns, second, spread_at);
+                                 }));
 }
 
 Status generate_pair(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
@@ -211,6 +241,9 @@ Status generate_pair(const Problem& p, const BindArgs& args, std::vector<Launch>
   source.operand("const X* __restrict__", "x", {false, 0});
   source.operand("const W* __restrict__", "w", {false, pair.w});
   source.operand("const W* __restrict__", "v", {false, pair.v});
+  if (pair.further >= 0) source.operand("const W* __restrict__", "further", {false, pair.further});
+  source.code(fmt::format("W_FN const W* further_of(const Operands& p) {{ return {}; }}\n",
+                          pair.further >= 0 ? "p.further" : "nullptr"));
   WOOTZ_RETURN_IF_ERROR(write_middle(pair, &source));
   std::vector<Dims> dims{between};
   dims.insert(dims.end(), args.inputs.begin() + pair.v, args.inputs.end());
@@ -237,7 +270,9 @@ double estimate_pair(const Problem& p) {
   if (!between.ok() || !check_operands(p, {in, out, {}}, *pair, *between).ok()) return 0;
   const auto rounds = static_cast<double>((tiles_of(out[0]) + kMultiprocessors - 1) / kMultiprocessors);
   const double operands = 1.0 + static_cast<double>(p.inputs.size()) - static_cast<double>(p.num_main);
-  const double bytes = static_cast<double>(pair->patch_bytes()) + 128.0 * operands * static_cast<double>(pair->columns);
+  const double bytes = static_cast<double>(pair->patch_bytes()) +
+                       128.0 * operands * static_cast<double>(pair->columns) +
+                       128.0 * static_cast<double>(pair->further_channels);
   const double macs = 32.0 * static_cast<double>(pair->first_bytes() + pair->second_bytes());
   return kStartUs + rounds * (kTileUs + std::max(bytes / kBytesPerUs, macs / kMacsPerUs));
 }

@@ -2,12 +2,14 @@
 // cores in 16 bits: what is in between goes from sums to the next product's rows in registers, and the weights of both
 // stay in shared memory. A block has kTeams teams of four warps, each of which takes one tile of 8 by 8 results after
 // the other: what the windows of the next tile cover is on its way to shared memory meanwhile, eight channels of a
-// pixel after those of its neighbour, so that a row of the window is the same matrix one pixel on. The problem: W, of
-// all but Y; kTeams; kChannels, kMiddle: of the image and in between, multiples of 16 and of 32; kColumns: of the
-// result, a multiple of 32; kTapsH, kTapsW: of the window, whose steps are 1; w: for each kMiddleOnce columns in
-// between kFirstSteps parts of the sum as w_group_products() has them, v: the same for each kOnce columns, which lie so
-// that a thread's sums are eight neighbours; bias_of(p, n): of columns n and n + 1 in between; middle_of(a): what is
-// there, for the sum a with its bias;
+// pixel after those of its neighbour, so that a row of the window is the same matrix one pixel on. The second product
+// may go on over the pixels of another image (a shortcut by a convolution of its own): a thread reads eight channels of
+// each of its two pixels at once, and the weights lie in that order. The problem: W, of all but Y; kTeams; kChannels,
+// kMiddle: of the image and in between, multiples of 16 and of 32; kFurther: of the other image, a multiple of 32, 0:
+// there is none; kColumns: of the result, a multiple of 32; kTapsH, kTapsW: of the window, whose steps are 1; w: for
+// each kMiddleOnce columns in between kFirstSteps parts of the sum as w_group_products() has them, v: the same for each
+// kOnce columns, which lie so that a thread's sums are eight neighbours; further_of(p): the other image; bias_of(p, n):
+// of columns n and n + 1 in between; middle_of(a): what is there, for the sum a with its bias;
 // Constants {in_h, in_w, out_h, out_w, pad_top, pad_left, columns; tiles_w, tiles_h: of an image, tiles: of all; teams:
 // of all blocks}; at(), ahead() and results() as of gemm/tile.cuh, with kVector of 8. Images and results have less than
 // 2^31 elements.
@@ -20,7 +22,8 @@ constexpr int kInWide = kSide + kTapsW - 1, kPixels = kInWide * (kSide + kTapsH 
 constexpr int kPlane = (kPixels | 1) * 16;  // of eight channels: eight copies of one pixel meet no bank twice
 constexpr int kPieces = kChannels / 8, kPatchBytes = kPieces * kPlane;
 constexpr int kMiddleOnce = kMiddle % 64 == 0 ? 64 : 32, kOnce = kColumns % 64 == 0 ? 64 : 32;
-constexpr int kFirstSteps = kTapsH * kTapsW * kChannels / 16, kSecondSteps = kMiddle / 16;
+constexpr int kFirstSteps = kTapsH * kTapsW * kChannels / 16, kMiddleSteps = kMiddle / 16;
+constexpr int kSecondSteps = kMiddleSteps + kFurther / 16;
 constexpr int kFirstBytes = kFirstSteps * kMiddle * 32, kSecondBytes = kSecondSteps * kColumns * 32;
 constexpr int kSharedBytes = kFirstBytes + kSecondBytes + kTeams * 2 * kPatchBytes;
 constexpr int kParts = kColumns / kOnce, kEarly = kParts < 4 ? kParts : 4;  // of a result; read ahead of the sums
@@ -74,8 +77,21 @@ W_FN void read_ahead(const Operands& p, const Constants& c, const Own& own, int 
   for (int m = 0; m < kVectors; ++m) early[m] = ahead(p, c, at(c, own.row[m % 2]), column_of(part, m));
 }
 
-// The rows of the second product, from the patch.
-W_FN void multiply_first(const Operands& p, const u8* patch, const u8* weights, u32 (&middle)[kSecondSteps][4]) {
+// The rows of the second product that are the other image's.
+W_FN void read_further(const Operands& p, const Own& own, u32 (&rows)[kSecondSteps][4]) {
+#pragma unroll
+  for (int part = 0; part < kFurther / 32; ++part)
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const W* const from = further_of(p) + (own.row[half] * kFurther + part * 32 + threadIdx.x % 4 * 8);
+      const Pack<u32, 4> read = w_read_now((const Pack<u32, 4>*)from);
+#pragma unroll
+      for (int e = 0; e < 4; ++e) rows[kMiddleSteps + part * 2 + e / 2][e % 2 * 2 + half] = read.v[e];
+    }
+}
+
+// Those that are in between, from the patch.
+W_FN void multiply_first(const Operands& p, const u8* patch, const u8* weights, u32 (&rows)[kSecondSteps][4]) {
   constexpr int kOfTap = kChannels / 16;
 #pragma unroll
   for (int piece = 0; piece < kMiddle / kMiddleOnce; ++piece) {
@@ -92,7 +108,7 @@ W_FN void multiply_first(const Operands& p, const u8* patch, const u8* weights, 
       const Pack<float, 2> bias = bias_of(p, piece * kMiddleOnce + i * 8 + threadIdx.x % 4 * 2);
 #pragma unroll
       for (int half = 0; half < 2; ++half)
-        middle[(piece * kMiddleOnce / 8 + i) / 2][i % 2 * 2 + half] =
+        rows[(piece * kMiddleOnce / 8 + i) / 2][i % 2 * 2 + half] =
             w_halves<W>(middle_of(acc[i][half * 2] + bias.v[0]), middle_of(acc[i][half * 2 + 1] + bias.v[1]));
     }
   }
@@ -139,13 +155,14 @@ W_FN void kernel(const Operands& p, const Constants& c) {
     Early early[kEarly];
 #pragma unroll
     for (int part = 0; part < kEarly; ++part) read_ahead(p, c, own, part, early[part]);
-    u32 middle[kSecondSteps][4];
-    multiply_first(p, patches + buffer * kPatchBytes, memory, middle);
+    u32 rows[kSecondSteps][4];
+    read_further(p, own, rows);
+    multiply_first(p, patches + buffer * kPatchBytes, memory, rows);
     w_meet<kTeam, kTeams>(team);  // the patch is read: it may be the next but one
 #pragma unroll
     for (int part = 0; part < kParts; ++part) {
       float acc[kOnce / 8][4];
-      w_group_products<W, kSecondSteps, kOnce>(middle, second + part * (kSecondSteps * kOnce * 32), acc);
+      w_group_products<W, kSecondSteps, kOnce>(rows, second + part * (kSecondSteps * kOnce * 32), acc);
       store(p, c, own, part, acc, early[part % kEarly]);
       if (part + kEarly < kParts) read_ahead(p, c, own, part + kEarly, early[part % kEarly]);
     }

@@ -1,0 +1,160 @@
+#include "lower/shortcuts.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "backend/chain.h"
+#include "base/expressions.h"
+
+namespace wootz {
+namespace {
+
+// By constants, without a window, in one group.
+bool is_of_pixels(const Problem& p) {
+  const auto* const conv = p.as_if<ConvParams>();
+  if (conv == nullptr || conv->transposed || conv->groups != 1 || !conv->x_scale.empty() || p.passing) return false;
+  const auto all = [](const Ints& list, int64_t value) {
+    return std::all_of(list.begin(), list.end(), [&](int64_t v) { return v == value; });
+  };
+  const Dims& w = p.inputs[1].dims;
+  for (int i = 1; i < p.num_main; ++i)
+    if (!p.inputs[static_cast<size_t>(i)].constant) return false;
+  return p.outputs.size() == 1 && w.rank() == 4 && w[2] == 1 && w[3] == 1 && all(conv->strides, 1) &&
+         all(conv->pads, 0);
+}
+
+// The expression without operand `added`, which it only adds to the sum; nullopt: it does otherwise.
+std::optional<PointwiseExpr> without_addend(const PointwiseExpr& e, uint16_t added) {
+  const auto loads = [&](uint16_t value, uint16_t operand) {
+    return e.code[value].op == PwOp::kInput && e.code[value].a == operand;
+  };
+  const auto uses = [&](uint16_t operand) {
+    int count = 0;
+    for (const PwInstr& in : e.code) {
+      if (in.op == PwOp::kInput || in.op == PwOp::kConst) continue;
+      const uint16_t values[] = {in.a, in.b, in.c};
+      for (int i = 0; i < pw_op_arity(in.op); ++i) count += loads(values[i], operand);
+    }
+    for (const uint16_t o : e.outputs) count += loads(o, operand);
+    return count;
+  };
+  const auto sum = std::find_if(e.code.begin(), e.code.end(), [&](const PwInstr& in) {
+    return in.op == PwOp::kAdd && ((loads(in.a, 0) && loads(in.b, added)) || (loads(in.a, added) && loads(in.b, 0)));
+  });
+  if (sum == e.code.end() || uses(0) != 1 || uses(added) != 1 || e.input_type(added) != sum->type) return std::nullopt;
+  // The sum as operand 0 of what comes after it: in its place the load of that.
+  PointwiseExpr rest = e;
+  rest.code[static_cast<size_t>(sum - e.code.begin())] = {PwOp::kInput, sum->type, 0};
+  PointwiseExpr made;
+  made.outputs = append_expression(&made, rest, [&](const PwInstr& load) {
+    return made.input(static_cast<uint16_t>(load.a > added ? load.a - 1 : load.a == added ? 0 : load.a), load.type);
+  });
+  made.num_inputs = static_cast<uint16_t>(e.num_inputs - 1);
+  return made;
+}
+
+// Constants one after the other along axis 1, row by row.
+Result<HostTensor> beside(const PlanConstant& a, const PlanConstant& b) {
+  Dims dims = a.dims;
+  dims[1] += b.dims[1];
+  WOOTZ_ASSIGN_OR_RETURN(HostTensor all, HostTensor::allocate(a.dtype, dims));
+  auto* to = static_cast<char*>(all.mutable_data());
+  const auto rows = static_cast<size_t>(dims[0]);
+  for (size_t row = 0; row < rows; ++row)
+    for (const PlanConstant* part : {&a, &b}) {
+      const size_t bytes = part->bytes / rows;
+      std::memcpy(to, static_cast<const char*>(part->data) + row * bytes, bytes);
+      to += bytes;
+    }
+  return all;
+}
+
+Result<HostTensor> sum_of(const PlanConstant& a, const PlanConstant& b) {
+  const HostTensor x = HostTensor::wrap(a.dtype, a.dims, a.data, nullptr);
+  const HostTensor y = HostTensor::wrap(b.dtype, b.dims, b.data, nullptr);
+  WOOTZ_ASSIGN_OR_RETURN(HostTensor sum, HostTensor::allocate(a.dtype, a.dims));
+  for (int64_t i = 0; i < sum.volume(); ++i) sum.set_f64(i, x.get_f64(i) + y.get_f64(i));
+  return sum;
+}
+
+struct Joined {
+  Problem problem;
+  uint16_t added = 0;  // operand of the last one's expression
+};
+
+// The problem that the steps are together.
+std::optional<Joined> problem_of(const Step& shortcut, const Step& first, const Step& last) {
+  const Problem &s = shortcut.problem, &p = last.problem;
+  const bool fit = is_of_pixels(s) && is_of_pixels(p) && s.epilogue.empty() && !p.epilogue.empty() &&
+                   first.problem.is(Family::kConv) && first.outputs.size() == 1 && last.inputs[0] == first.outputs[0] &&
+                   s.inputs[0].dtype == p.inputs[0].dtype && s.outputs[0].dims == p.outputs[0].dims &&
+                   s.outputs[0].max_dims == p.outputs[0].max_dims;
+  if (!fit) return std::nullopt;
+  const auto begin = last.inputs.begin() + p.num_main;
+  const auto at = std::find(begin, last.inputs.end(), shortcut.outputs[0]);
+  if (at == last.inputs.end() || std::count(begin, last.inputs.end(), *at) != 1) return std::nullopt;
+  Joined made;
+  made.added = static_cast<uint16_t>(at - begin + 1);
+  const std::optional<PointwiseExpr> rest = without_addend(p.epilogue, made.added);
+  const bool both = p.num_main == 3 && s.num_main == 3;
+  if (!rest || (both && (p.inputs[2].dtype != s.inputs[2].dtype || !(p.inputs[2].dims == s.inputs[2].dims))))
+    return std::nullopt;
+  Problem concat;
+  concat.params = MoveParams{.kind = MoveKind::kConcat, .axis = 1};
+  concat.inputs = {first.problem.outputs[0], s.inputs[0]};
+  concat.num_main = 2;
+  concat.acc_dtype = s.inputs[0].dtype;
+  concat.outputs = {concat.inputs[0]};
+  Problem product = p;
+  TensorDesc& w = product.inputs[1];
+  for (Dims TensorDesc::*extents : {&TensorDesc::dims, &TensorDesc::max_dims}) {
+    (concat.outputs[0].*extents)[1] += (s.inputs[0].*extents)[1];
+    (w.*extents)[1] += (s.inputs[1].*extents)[1];
+  }
+  product.inputs[0] = concat.outputs[0];
+  product.inputs.erase(product.inputs.begin() + (at - last.inputs.begin()));
+  product.epilogue = *rest;
+  if (p.num_main < 3 && s.num_main == 3) {
+    product.inputs.insert(product.inputs.begin() + 2, s.inputs[2]);
+    product.num_main = 3;
+    product.as<ConvParams>().has_bias = true;
+  }
+  made.problem = make_chain(first.problem, make_chain(concat, product));
+  return made;
+}
+
+}  // namespace
+
+Result<bool> join_shortcut(LowerContext& ctx, const Node& node, std::span<const Step> steps) {
+  if (steps.size() != 3) return false;
+  const Step &shortcut = steps[0], &first = steps[1], &last = steps[2];
+  std::optional<Joined> joined = problem_of(shortcut, first, last);
+  if (!joined) return false;
+  Step made;
+  made.name = node.name();
+  made.provenance = node.provenance();
+  made.problem = std::move(joined->problem);
+  if (!ctx.offered(made)) return false;
+  const auto constant = [&](const Step& step, size_t input) -> const PlanConstant& {
+    return ctx.program().constants[ctx.program().tensors[step.inputs[input]].constant];
+  };
+  const auto name = [&](size_t input) { return ctx.program().tensors[last.inputs[input]].name + " and shortcut"; };
+  made.inputs = first.inputs;
+  made.inputs.push_back(shortcut.inputs[0]);
+  WOOTZ_ASSIGN_OR_RETURN(const HostTensor weights, beside(constant(last, 1), constant(shortcut, 1)));
+  made.inputs.push_back(ctx.add_constant(name(1), weights));
+  const bool own = last.problem.num_main == 3;
+  if (own && shortcut.problem.num_main == 3) {
+    WOOTZ_ASSIGN_OR_RETURN(const HostTensor bias, sum_of(constant(last, 2), constant(shortcut, 2)));
+    made.inputs.push_back(ctx.add_constant(name(2), bias));
+  } else if (own || shortcut.problem.num_main == 3) {
+    made.inputs.push_back(own ? last.inputs[2] : shortcut.inputs[2]);
+  }
+  for (size_t i = static_cast<size_t>(last.problem.num_main); i < last.inputs.size(); ++i)
+    if (last.inputs[i] != shortcut.outputs[0]) made.inputs.push_back(last.inputs[i]);
+  made.outputs = last.outputs;
+  ctx.replace_last(3, node, std::move(made));
+  return true;
+}
+
+}  // namespace wootz
