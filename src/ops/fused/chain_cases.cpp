@@ -22,29 +22,6 @@ void add_chain(CaseList& list, const char* name, std::vector<HostTensor> inputs,
   list.add(name, "Chain", std::move(inputs), {{"body", body}}, 1, std::move(constants), 64);
 }
 
-// A convolution by single pixels, whose result is added to what a window's convolution and another one by single pixels
-// make.
-void add_shortcut(CaseList& list, const char* name, DType type, const Dims& image, const Dims& other, int64_t middle,
-                  int64_t columns) {
-  const auto body = std::make_shared<Graph>("body");
-  std::vector<HostTensor> inputs{list.random(type, other), list.random(type, {columns, other[1], 1, 1}),
-                                 list.random(type, image), list.random(type, {middle, image[1], 3, 3}),
-                                 list.random(type, {columns, middle, 1, 1})};
-  std::vector<Value*> v;
-  for (const HostTensor& t : inputs) v.push_back(body->add_input("", t.dtype(), to_shape(t.dims())));
-  PointwiseExpr sum;
-  sum.num_inputs = 2;
-  sum.outputs = {sum.push(PwOp::kAdd, type, sum.input(0, type), sum.input(1, type))};
-  Node* const shortcut = body->add_node(op("Conv"), "", {v[0], v[1]}, {});
-  Node* const first = body->add_node(op("Conv"), "", {v[2], v[3]}, {{"pads", std::vector<int64_t>(4, 1)}});
-  if (!infer_node(*shortcut).ok() || !infer_node(*first).ok()) return;  // as above
-  Node* const last = body->add_node(op("Conv"), "", {first->output(), v[4], shortcut->output()},
-                                    {{"epilogue", sum}, {"main_inputs", int64_t{2}}});
-  if (!infer_node(*last).ok()) return;
-  body->mark_output(last->output());
-  list.add(name, "Chain", std::move(inputs), {{"body", body}}, 1, {false, true, false, true, true}, 64);
-}
-
 // Three nodes over x and weights and bias of each product.
 void add_gate(CaseList& list, const char* name, std::vector<HostTensor> inputs, AttrMap mean, AttrMap first,
               AttrMap second) {
@@ -254,6 +231,33 @@ PointwiseExpr relu(DType type = DType::kF32) {
   e.num_inputs = 1;
   e.outputs = {e.push(PwOp::kRelu, type, e.input(0, type))};
   return e;
+}
+
+// A convolution by single pixels, whose result is added to what a window's convolution and another one by single pixels
+// make.
+void add_shortcut(CaseList& list, const char* name, DType type, const Dims& image, const Dims& other, int64_t middle,
+                  int64_t columns) {
+  const auto body = std::make_shared<Graph>("body");
+  std::vector<HostTensor> inputs;
+  for (const Dims& dims : {other, Dims{columns, other[1], 1, 1}, Dims{columns}, image, Dims{middle, image[1], 3, 3},
+                           Dims{middle}, Dims{columns, middle, 1, 1}, Dims{columns}})
+    inputs.push_back(list.random(type, dims));
+  std::vector<Value*> v;
+  for (const HostTensor& t : inputs) v.push_back(body->add_input("", t.dtype(), to_shape(t.dims())));
+  PointwiseExpr sum;
+  sum.num_inputs = 2;
+  const uint16_t both = sum.push(PwOp::kAdd, type, sum.input(0, type), sum.input(1, type));
+  sum.outputs = {sum.push(PwOp::kRelu, type, both)};
+  const AttrMap first{{"pads", std::vector<int64_t>(4, 1)}, {"epilogue", relu(type)}, {"main_inputs", int64_t{3}}};
+  Node* const shortcut = body->add_node(op("Conv"), "", {v[0], v[1], v[2]}, {});
+  Node* const middle_one = body->add_node(op("Conv"), "", {v[3], v[4], v[5]}, first);
+  if (!infer_node(*shortcut).ok() || !infer_node(*middle_one).ok()) return;  // as above
+  Node* const last = body->add_node(op("Conv"), "", {middle_one->output(), v[6], v[7], shortcut->output()},
+                                    {{"epilogue", sum}, {"main_inputs", int64_t{3}}});
+  if (!infer_node(*last).ok()) return;
+  body->mark_output(last->output());
+  list.add(name, "Chain", std::move(inputs), {{"body", body}}, 1, {false, true, true, false, true, true, true, true},
+           64);
 }
 
 PointwiseExpr product(DType type = DType::kF32) {

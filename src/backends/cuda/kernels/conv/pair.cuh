@@ -40,7 +40,7 @@ W_FN TileAt tile_at(const Constants& c, int tile) {
 // What the windows of a tile cover; zeros outside of the image, and of a tile that is not there.
 W_FN void load_patch(const Operands& p, const Constants& c, int tile, const TileAt& at, u8* patch) {
   constexpr int kCopies = kPixels * kPieces;
-  const int t = threadIdx.x % kTeam, top = at.y - c.pad_top, left = at.x - c.pad_left;
+  const int t = w_here(threadIdx.x % kTeam), top = at.y - c.pad_top, left = at.x - c.pad_left;
 #pragma unroll
   for (int i = 0; i < (kCopies + kTeam - 1) / kTeam; ++i) {
     const int copy = t + i * kTeam, pixel = copy / kPieces, piece = copy % kPieces;
