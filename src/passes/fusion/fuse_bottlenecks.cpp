@@ -1,8 +1,9 @@
 // A convolution of few channels and the one of single pixels that alone reads it, as a bottleneck of an image network
 // ends with (its shortcut is an operand of the second), as one node: a step may keep what is in between. So is the
-// shortcut where a convolution by single pixels makes it: the step may add up the products of both. Of 16-bit floats
-// and of many pixels, which is what backends have such steps for. Where no kernel takes it, it is lowered as the steps
-// that it is of.
+// shortcut where a convolution by single pixels makes it: the step may add up the products of both. And the convolution
+// by single pixels that the next block begins with, around that node: the result, which others read too, is multiplied
+// again where it is made. Of 16-bit floats and of many pixels, which is what backends have such steps for. Where no
+// kernel takes it, it is lowered as the steps that it is of.
 #include <vector>
 
 #include "passes/pass.h"
@@ -97,6 +98,24 @@ Result<bool> exchange(Graph& graph, Node* shortcut) {
   return false;
 }
 
+// The same with a convolution by single pixels that reads the result beside others.
+Result<bool> take_next(Graph& graph, Node* block) {
+  constexpr int64_t kMostColumns = 128;
+  const Value* const made = block->output();
+  if (made->uses().size() < 2 && !graph.is_output(made)) return false;
+  int64_t weights = 0;
+  for (const Value* v : block->inputs())
+    if (v->is_constant() && v->rank() == 4) weights += v->constant().dims().volume();
+  for (const Use& use : made->uses()) {
+    Node* const next = use.node;
+    if (!is_second(*next) || next->input(0) != made || !reads_one_value(*next) ||
+        next->input(1)->constant().dims()[0] > kMostColumns || weights + weights_of(*next) > kMostWeights)
+      continue;
+    return chain_at_first(graph, block, next);
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<bool> fuse_bottlenecks(Graph& graph) {
@@ -106,6 +125,7 @@ Result<bool> fuse_bottlenecks(Graph& graph) {
     WOOTZ_ASSIGN_OR_RETURN(const bool exchanged, exchange(graph, node));
     changed = changed || exchanged;
   }
+  std::vector<Node*> blocks;
   for (Node *node = graph.first(), *next = nullptr; node != nullptr; node = next) {
     next = node->next();
     Node* const first = maker_for(node->input(0), *node);
@@ -113,9 +133,10 @@ Result<bool> fuse_bottlenecks(Graph& graph) {
     Node* const shortcut = shortcut_of(*node, kMostWeights - weights_of(*first) - weights_of(*node));
     const std::vector<Node*> all = shortcut == nullptr ? std::vector{first, node} : std::vector{shortcut, first, node};
     WOOTZ_ASSIGN_OR_RETURN(const bool fused, chain_nodes(graph, all));
-    changed = changed || fused;
+    if (fused) blocks.push_back(next == nullptr ? graph.last() : next->prev());
   }
-  return changed;
+  for (Node* const block : blocks) WOOTZ_RETURN_IF_ERROR(take_next(graph, block).status());
+  return changed || !blocks.empty();
 }
 
 }  // namespace wootz

@@ -69,6 +69,14 @@ Result<bool> chain_nodes(Graph& graph, std::span<Node* const> nodes, bool keeps_
   return true;
 }
 
+Result<bool> chain_at_first(Graph& graph, Node* first, Node* second) {
+  Node* const both[] = {first, second};
+  std::vector<Value*> operands = operands_of(both);
+  if (operands.empty()) return false;
+  WOOTZ_RETURN_IF_ERROR(enclose(graph, both, std::move(operands), {second->output(), first->output()}, *second, first));
+  return true;
+}
+
 Result<bool> enclose_nodes(Graph& graph, std::span<Node* const> nodes, std::vector<Value*> operands,
                            const std::vector<Value*>& results) {
   const std::set<const Value*> different(operands.begin(), operands.end());

@@ -12,6 +12,11 @@ namespace wootz {
 // becomes the chain's second result. False, and an untouched graph: an operand is missing or twice among theirs.
 Result<bool> chain_nodes(Graph& graph, std::span<Node* const> nodes, bool keeps_first = false);
 
+// Puts a Chain in the place of `first`, which others may read too, and of `second`, which reads its one result and
+// constants: the results are the second's, then the first's. False, and an untouched graph: an operand is missing or
+// twice among theirs.
+Result<bool> chain_at_first(Graph& graph, Node* first, Node* second);
+
 // Puts a Chain in the place of the nodes, in this order, which is one of the graph's, where the last of `results` is
 // made; these are all that others read of them, after that place. `operands`: what they read but do not make. False,
 // and an untouched graph: one of these is twice among them.

@@ -183,6 +183,30 @@ double gated_noise(const Problem& problem, const std::vector<HostTensor>& inputs
                     std::span(inputs).subspan(own));
 }
 
+// How large the results of convolutions one after the other may be where signs differ; `image` is the largest of the
+// first operand, `rest` are the others. 0: there is something else among them.
+double convolved_magnitude(const Problem& p, double image, std::span<const HostTensor> rest) {
+  const auto largest = [](std::span<const HostTensor> list) {
+    double most = 0;
+    for (const HostTensor& t : list) most = std::max(most, t.valid() ? largest_magnitude(t) : 0);
+    return most;
+  };
+  if (concatenates_channels(p)) return std::max(image, largest(rest));
+  if (p.is(Family::kConv) && !rest.empty() && rest[0].valid() && rest[0].rank() > 2)
+    return image * longest_filter(rest[0], false) + largest(rest.subspan(1));
+  const Result<ChainParts> parts = p.is(Family::kChain) ? chain_parts(p) : Result<ChainParts>(ChainParts());
+  const size_t own = parts.ok() ? parts->first.inputs.size() : 0;
+  if (own == 0 || rest.size() < own - 1) return 0;
+  const double middle = convolved_magnitude(parts->first, image, rest.first(own - 1));
+  return middle == 0 ? 0 : convolved_magnitude(parts->second, middle, rest.subspan(own - 1));
+}
+
+// What rounds the results in between: a channel of the last may have few results that are not far below 0.
+double convolved_noise(const Problem& problem, const std::vector<HostTensor>& inputs) {
+  return finite(rounded_off(problem.inputs[0].dtype) *
+                convolved_magnitude(problem, largest_magnitude(inputs[0]), std::span(inputs).subspan(1)));
+}
+
 }  // namespace
 
 double cancellation_noise(const Problem& problem, const std::vector<HostTensor>& inputs) {
@@ -205,7 +229,9 @@ double cancellation_noise(const Problem& problem, const std::vector<HostTensor>&
       return inputs.size() > 1 && inputs[1].valid()
                  ? std::max(noise(2, longest_sum(problem)), rounded_product_noise(problem, inputs))
                  : 0;
-    case Family::kChain: return std::max(normed_product_noise(problem, inputs), gated_noise(problem, inputs));
+    case Family::kChain:
+      return std::max(
+          {normed_product_noise(problem, inputs), gated_noise(problem, inputs), convolved_noise(problem, inputs)});
     case Family::kSqueezeExcite: return gate_noise(problem, longest_means(inputs[0]), std::span(inputs).subspan(1));
     case Family::kConv: return inputs.size() > 1 && inputs[1].valid() ? noise(2, longest_sum(problem)) : 0;
     default: return 0;

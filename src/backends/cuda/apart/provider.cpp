@@ -1,9 +1,9 @@
 // Two problems of a chain, one after the other in one step: a normalization and the product that reads it (or siblings
 // of one), a depthwise convolution and the gate of its image, or two convolutions (the second of them by a
-// concatenation of what is in between and another image, too); the one part by the kernel that is
-// likely to be the fastest, the other by whatever its providers offer. Offered beside kernels that compute both at
-// once, so that the measured times say which is better; nothing is offered where there is no such kernel, since these
-// are two steps then.
+// concatenation of what is in between and another image, too), or these as one and a third; the one part by the kernel
+// that is likely to be the fastest, the other by whatever its providers offer. Offered beside kernels that compute both
+// at once, so that the measured times say which is better; nothing is offered where there is no such kernel, since
+// these are two steps then.
 #include <algorithm>
 #include <array>
 
@@ -59,6 +59,11 @@ constexpr Pair kPairs[] = {
      Layout::kChannelsLast,
      {{{generated_provider, 1}, {cudnn_provider, 2}}},
      {{{generated_provider, 3}, {nullptr, 0}}}},
+    {Family::kChain,
+     Family::kConv,
+     Layout::kChannelsLast,
+     {{{generated_provider, 1}, {nullptr, 0}}},
+     {{{cublaslt_provider, 3}, {generated_provider, 1}}}},
 };
 
 size_t aligned(size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }

@@ -1,4 +1,5 @@
-// Family chain of a convolution and the one of single pixels that alone reads it, of 16-bit floats: conv/pair.cuh.
+// Family chain of a convolution and the one of single pixels that alone reads it, and of another one that reads the
+// result, which others read too; of 16-bit floats: conv/pair.cuh.
 #include <algorithm>
 
 #include "backend/chain.h"
@@ -16,18 +17,22 @@ namespace {
 constexpr int64_t kMultiprocessors = 132, kSide = 8, kTeam = 128;
 
 struct Pair {
-  Problem first, second;
+  Problem first, second, third;
   int w = 1, v = 1;  // operands of the step: weights of both
   int further = -1;  // another image, whose pixels the second product goes on over; -1: none
-  int64_t channels = 0, middle = 0, further_channels = 0, columns = 0, taps_h = 1, taps_w = 1, top = 0, left = 0;
-  int64_t teams = 1;
+  int next = -1;     // weights of the third product; -1: there is none
+  int64_t channels = 0, middle = 0, further_channels = 0, columns = 0, next_columns = 0, taps_h = 1, taps_w = 1,
+          top = 0, left = 0;
+  int64_t teams = 1, buffers = 2;
   int64_t first_bytes() const { return taps_h * taps_w * channels * middle * 2; }
   int64_t second_bytes() const { return (middle + further_channels) * columns * 2; }
+  int64_t next_bytes() const { return columns * next_columns * 2; }
+  int64_t weight_bytes() const { return first_bytes() + second_bytes() + next_bytes(); }
   int64_t patch_bytes() const {
     const int64_t pixels = (kSide + taps_h - 1) * (kSide + taps_w - 1);
     return channels / 8 * (pixels | 1) * 16;
   }
-  int64_t shared() const { return first_bytes() + second_bytes() + teams * 2 * patch_bytes(); }
+  int64_t shared() const { return weight_bytes() + teams * buffers * patch_bytes(); }
 };
 
 // A convolution by constants, whose windows have no gaps and begin at every pixel.
@@ -45,12 +50,27 @@ Status check_convolution(const Problem& p, DType type) {
   return Status();
 }
 
-// As many as shared memory has room for. More than three have too few registers.
-Result<int64_t> teams_of(Pair pair) {
+// Single pixels, without padding.
+bool is_of_pixels(const Problem& p) {
+  const Dims& w = p.inputs[1].dims;
+  const Ints& pads = p.as<ConvParams>().pads;
+  return w[2] == 1 && w[3] == 1 && std::all_of(pads.begin(), pads.end(), [](int64_t pad) { return pad == 0; });
+}
+
+// Whose expression reads the sums alone.
+Status check_alone(const Problem& p, DType type) {
+  if (p.inputs.size() != static_cast<size_t>(p.num_main) || p.epilogue.num_inputs > 1)
+    return unsupported("an expression that reads more than the sums");
+  return check_epilogue(p, type);
+}
+
+// As many teams as shared memory has room for, rather than two patches of each. More than three have too few registers.
+Status choose_teams(Pair* pair) {
   constexpr int64_t kShared = 227 << 10;
-  for (pair.teams = 3; pair.teams > 0; --pair.teams)
-    if (pair.shared() <= kShared) return pair.teams;
-  return unsupported("weights of {} KB", (pair.first_bytes() + pair.second_bytes()) >> 10);
+  for (pair->teams = 3; pair->teams > 0; --pair->teams)
+    for (pair->buffers = 2; pair->buffers > 0; --pair->buffers)
+      if (pair->shared() <= kShared) return Status();
+  return unsupported("weights of {} KB", pair->weight_bytes() >> 10);
 }
 
 // Where the second convolution reads a concatenation of what is in between and another image: the two apart.
@@ -66,9 +86,7 @@ Status take_further(const Problem& p, ChainParts* parts, Pair* pair) {
   return Status();
 }
 
-// By the parameters and the weights alone.
-Result<Pair> pair_of(const Problem& p) {
-  if (!p.is(Family::kChain) || p.outputs.size() != 1) return unsupported("another problem than two convolutions");
+Result<Pair> two_of(const Problem& p) {
   WOOTZ_ASSIGN_OR_RETURN(ChainParts parts, chain_parts(p));
   Pair pair;
   const DType type = p.inputs[0].dtype;
@@ -77,16 +95,12 @@ Result<Pair> pair_of(const Problem& p) {
   WOOTZ_RETURN_IF_ERROR(take_further(p, &parts, &pair));
   for (const Problem* part : {&parts.first, &parts.second}) WOOTZ_RETURN_IF_ERROR(check_convolution(*part, type));
   const Dims &w = parts.first.inputs[1].dims, &v = parts.second.inputs[1].dims;
-  const auto& pads = parts.second.as<ConvParams>().pads;
-  if (v[2] != 1 || v[3] != 1 || std::any_of(pads.begin(), pads.end(), [](int64_t pad) { return pad != 0; }))
-    return unsupported("a second convolution of more than single pixels");
+  if (!is_of_pixels(parts.second)) return unsupported("a second convolution of more than single pixels");
   const int64_t further = v[1] - w[0];
   if (w[1] % 16 != 0 || w[0] % 32 != 0 || v[0] % 32 != 0 || w[0] > 192 || v[0] > 512 || w[2] > 5 || w[3] > 5 ||
       (pair.further < 0 ? further != 0 : further < 32 || further % 32 != 0 || further > 128))
     return unsupported("{} and {}; few channels are taken", w.to_string(), v.to_string());
-  if (parts.first.inputs.size() != static_cast<size_t>(parts.first.num_main) || parts.first.epilogue.num_inputs > 1)
-    return unsupported("a first expression that reads more than the sums");
-  WOOTZ_RETURN_IF_ERROR(check_epilogue(parts.first, type));
+  WOOTZ_RETURN_IF_ERROR(check_alone(parts.first, type));
   const auto& first_pads = parts.first.as<ConvParams>().pads;
   pair.channels = w[1];
   pair.middle = w[0];
@@ -100,14 +114,42 @@ Result<Pair> pair_of(const Problem& p) {
   pair.first = std::move(parts.first);
   pair.second = std::move(parts.second);
   pair.second.inputs[0].layout = Layout::kChannelsLast;
-  WOOTZ_ASSIGN_OR_RETURN(pair.teams, teams_of(pair));
+  return pair;
+}
+
+// By the parameters and the weights alone.
+Result<Pair> pair_of(const Problem& p) {
+  if (!p.is(Family::kChain) || p.outputs.empty() || p.outputs.size() > 2)
+    return unsupported("another problem than two convolutions");
+  if (p.outputs.size() == 1) {
+    WOOTZ_ASSIGN_OR_RETURN(Pair pair, two_of(p));
+    WOOTZ_RETURN_IF_ERROR(choose_teams(&pair));
+    return pair;
+  }
+  WOOTZ_ASSIGN_OR_RETURN(ChainParts parts, chain_parts(p));
+  if (!parts.first.is(Family::kChain)) return unsupported("a result in between");
+  WOOTZ_ASSIGN_OR_RETURN(Pair pair, two_of(parts.first));
+  const DType type = p.inputs[0].dtype;
+  WOOTZ_RETURN_IF_ERROR(check_convolution(parts.second, type));
+  WOOTZ_RETURN_IF_ERROR(check_alone(parts.second, type));
+  const Dims& u = parts.second.inputs[1].dims;
+  if (!is_of_pixels(parts.second) || u[1] != pair.columns || u[0] % 32 != 0 || u[0] > 128 || u[0] == 0)
+    return unsupported("{} as a third convolution", u.to_string());
+  if (p.outputs[0].dtype != type || p.outputs[1].dtype != type)
+    return unsupported("results of {} and {}", dtype_name(p.outputs[0].dtype), dtype_name(p.outputs[1].dtype));
+  pair.second.outputs = {p.outputs[1]};
+  pair.next = static_cast<int>(parts.first.inputs.size());
+  pair.next_columns = u[0];
+  pair.third = std::move(parts.second);
+  WOOTZ_RETURN_IF_ERROR(choose_teams(&pair));
   return pair;
 }
 
 // Extents and layouts, and what a plan brings.
 Status check_operands(const Problem& p, const BindArgs& args, const Pair& pair, const Dims& between) {
-  const Dims &x = args.inputs[0], &z = args.outputs[0];
-  if (p.inputs[0].layout != Layout::kChannelsLast || p.outputs[0].layout != Layout::kChannelsLast)
+  const Dims &x = args.inputs[0], &z = args.outputs.back();
+  const auto is_image = [](const TensorDesc& t) { return t.layout == Layout::kChannelsLast; };
+  if (!is_image(p.inputs[0]) || !std::all_of(p.outputs.begin(), p.outputs.end(), is_image))
     return unsupported("other than channels innermost");
   if (x.rank() != 4 || z.rank() != 4 || x[1] != pair.channels || z[0] != between[0] || z[1] != pair.columns ||
       z[2] != between[2] || z[3] != between[3])
@@ -116,15 +158,18 @@ Status check_operands(const Problem& p, const BindArgs& args, const Pair& pair, 
   if (pair.further >= 0) {
     const auto at = static_cast<size_t>(pair.further);
     const Dims &own = args.inputs[at], read{z[0], pair.further_channels, z[2], z[3]};
-    if (p.inputs[at].layout != Layout::kChannelsLast) return unsupported("other than channels innermost");
+    if (!is_image(p.inputs[at])) return unsupported("other than channels innermost");
     if (!(own == read)) return invalid_argument("{} beside {}", own.to_string(), between.to_string());
     if (own.volume() >= int64_t{1} << 31) return unsupported("{}", own.to_string());
   }
-  if (x.volume() >= int64_t{1} << 31 || z.volume() >= int64_t{1} << 31)
+  if (x.volume() >= int64_t{1} << 31 || z.volume() >= int64_t{1} << 31 || args.outputs[0].volume() >= int64_t{1} << 31)
     return unsupported("{} gives {}", x.to_string(), z.to_string());
-  for (const auto& [operand, bytes] : {std::pair(pair.w, pair.first_bytes()), {pair.v, pair.second_bytes()}}) {
+  if (pair.next >= 0 && !(args.outputs[0] == Dims{z[0], pair.next_columns, z[2], z[3]}))
+    return invalid_argument("{} of {}", args.outputs[0].to_string(), z.to_string());
+  for (const auto& [operand, bytes] :
+       {std::pair(pair.w, pair.first_bytes()), {pair.v, pair.second_bytes()}, {pair.next, pair.next_bytes()}}) {
     const auto at = static_cast<size_t>(operand);
-    if (args.constant_bytes.size() > at && args.constants[at] != nullptr &&
+    if (operand >= 0 && args.constant_bytes.size() > at && args.constants[at] != nullptr &&
         args.constant_bytes[at] < static_cast<size_t>(bytes))
       return invalid_argument("{} bytes of packed weights for {}", args.constant_bytes[at],
                               args.inputs[at].to_string());
@@ -133,8 +178,10 @@ Status check_operands(const Problem& p, const BindArgs& args, const Pair& pair, 
     return part.num_main < 3 || args.inputs[static_cast<size_t>(w) + 1].volume() == columns;
   };
   if (pair.first.num_main > 3 || pair.second.num_main > 3 || !right_bias(pair.first, pair.w, pair.middle) ||
-      !right_bias(pair.second, pair.v, pair.columns))
-    return invalid_argument("biases for other than {} and {} channels", pair.middle, pair.columns);
+      !right_bias(pair.second, pair.v, pair.columns) ||
+      (pair.next >= 0 && (pair.third.num_main > 3 || !right_bias(pair.third, pair.next, pair.next_columns))))
+    return invalid_argument("biases for other than {}, {} and {} channels", pair.middle, pair.columns,
+                            pair.next_columns);
   return Status();
 }
 
@@ -161,32 +208,63 @@ std::vector<std::byte> by_matrices(const HostTensor& weights, int64_t at_once, b
 
 int64_t at_once(int64_t columns) { return columns % 64 == 0 ? 64 : 32; }
 
-// bias_of(p, n) and middle_of(a): the expression and rounding of the first.
-Status write_middle(const Pair& pair, KernelSource* source) {
-  std::string bias = "  return {};\n";
-  if (pair.first.num_main == 3) {
-    const char* const type = storage_type(pair.first.inputs[2].dtype);
-    source->operand(fmt::format("const {}* __restrict__", type), "d", {false, pair.w + 1});
-    bias = fmt::format(
-        "  const Pack<{0}, 2> of = *(const Pack<{0}, 2>*)(p.d + n);\n  return {{w_get(of.v[0]), w_get(of.v[1])}};\n",
-        type);
+// Lines that give the biases of so many columns from n on: operand `operand` of the step, by this name.
+std::string bias_lines(const Problem& part, const char* name, int operand, int count, KernelSource* source) {
+  if (part.num_main != 3) return "  return {};\n";
+  const char* const type = storage_type(part.inputs[2].dtype);
+  source->operand(fmt::format("const {}* __restrict__", type), name, {false, operand});
+  return fmt::format(
+      "  const Pack<{0}, {1}> of = *(const Pack<{0}, {1}>*)(p.{2} + n);\n  Pack<float, {1}> bias;\n"
+      "#pragma unroll\n  for (int i = 0; i < {1}; ++i) bias.v[i] = w_get(of.v[i]);\n  return bias;\n",
+      type, count, name);
+}
+
+// bias_of(p, n) and middle_of(a): the expression and rounding of the first; the same of the third by names of its own.
+Status write_sums(const Pair& pair, KernelSource* source) {
+  struct Part {
+    const Problem& problem;
+    const char *bias, *made, *operand;
+    int weights, count;
+  };
+  for (const Part& part : {Part{pair.first, "bias_of", "middle_of", "d", pair.w, 2},
+                           Part{pair.third, "next_bias_of", "next_of", "next_d", pair.next, 8}}) {
+    const std::string bias = bias_lines(part.problem, part.operand, part.weights + 1, part.count, source);
+    WOOTZ_ASSIGN_OR_RETURN(const ExpressionText text, expression_text(part.problem.epilogue, {"a"}));
+    source->code(
+        fmt::format("W_FN Pack<float, {}> {}(const Operands& p, int n) {{\n{}}}\n"
+                    "W_FN float {}(float a) {{\n{}  return {};\n}}\n",
+                    part.count, part.bias, bias, part.made, text.lines, text.results[0]));
   }
-  WOOTZ_ASSIGN_OR_RETURN(const ExpressionText text, expression_text(pair.first.epilogue, {"a"}));
-  source->code(
-      fmt::format("W_FN Pack<float, 2> bias_of(const Operands& p, int n) {{\n{}}}\n"
-                  "W_FN float middle_of(float a) {{\n{}  return {};\n}}\n",
-                  bias, text.lines, text.results[0]));
   return Status();
+}
+
+// What is not in every problem: name_of(p), null where it is not.
+void write_others(const Pair& pair, KernelSource* source) {
+  struct Other {
+    const char *type, *name;
+    bool there, output;
+    int operand;
+  };
+  for (const Other& other : {Other{"const W*", "further", pair.further >= 0, false, pair.further},
+                             Other{"const W*", "next_weights", pair.next >= 0, false, pair.next},
+                             Other{"Y*", "next_made", pair.next >= 0, true, 0}}) {
+    if (other.there)
+      source->operand(fmt::format("{} __restrict__", other.type), other.name, {other.output, other.operand});
+    source->code(fmt::format("W_FN {} {}_of(const Operands& p) {{ return {}{}; }}\n", other.type, other.name,
+                             other.there ? "p." : "", other.there ? other.name : "nullptr"));
+  }
 }
 
 int64_t tiles_of(const Dims& z) { return z[0] * ((z[2] + kSide - 1) / kSide) * ((z[3] + kSide - 1) / kSide); }
 
 void write_numbers(const Pair& pair, const Dims& x, const Dims& z, int64_t blocks, KernelSource* source) {
   const std::pair<const char*, int64_t> fixed[] = {{"kTeams", pair.teams},
+                                                   {"kBuffers", pair.buffers},
                                                    {"kChannels", pair.channels},
                                                    {"kMiddle", pair.middle},
                                                    {"kFurther", pair.further_channels},
                                                    {"kColumns", pair.columns},
+                                                   {"kNext", pair.next_columns},
                                                    {"kTapsH", pair.taps_h},
                                                    {"kTapsW", pair.taps_w},
                                                    {"kCluster", 1},
@@ -214,21 +292,27 @@ void write_numbers(const Pair& pair, const Dims& x, const Dims& z, int64_t block
 
 Result<std::optional<PackedForm>> pack_pair(const Problem& p, int input, const HostTensor& source) {
   WOOTZ_ASSIGN_OR_RETURN(const Pair pair, pair_of(p));
-  if (input != pair.w && input != pair.v) return std::optional<PackedForm>{};
-  const bool second = input == pair.v;
-  const int64_t columns = at_once(second ? pair.columns : pair.middle);
-  const int64_t spread_at = second ? pair.middle : source.volume();
-  return std::optional(packed_by(static_cast<size_t>(second ? pair.second_bytes() : pair.first_bytes()),
-                                 [source, columns, second, spread_at]() -> Result<std::vector<std::byte>> {
-                                   return by_matrices(source, columns, second, spread_at);
-                                 }));
+  struct Weights {
+    int input;
+    int64_t bytes, columns;
+    bool spread;
+    int64_t spread_at;
+  };
+  for (const Weights& w : {Weights{pair.w, pair.first_bytes(), pair.middle, false, source.volume()},
+                           Weights{pair.v, pair.second_bytes(), pair.columns, true, pair.middle},
+                           Weights{pair.next, pair.next_bytes(), pair.next_columns, true, 0}})
+    if (input == w.input)
+      return std::optional(packed_by(static_cast<size_t>(w.bytes), [source, w]() -> Result<std::vector<std::byte>> {
+        return by_matrices(source, at_once(w.columns), w.spread, w.spread_at);
+      }));
+  return std::optional<PackedForm>{};
 }
 
 Status generate_pair(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   WOOTZ_ASSIGN_OR_RETURN(const Pair pair, pair_of(p));
   WOOTZ_ASSIGN_OR_RETURN(const Dims between, chain_middle(pair.first, args.inputs));
   WOOTZ_RETURN_IF_ERROR(check_operands(p, args, pair, between));
-  const Dims& z = args.outputs[0];
+  const Dims& z = args.outputs.back();
   if (z.volume() == 0) return Status();
   const int64_t blocks = std::min(kMultiprocessors, (tiles_of(z) + pair.teams - 1) / pair.teams);
   KernelSource source("conv/pair.cuh", true);
@@ -237,17 +321,16 @@ Status generate_pair(const Problem& p, const BindArgs& args, std::vector<Launch>
   source.type("Y", storage_type(p.outputs[0].dtype));
   source.type("Part", "float");
   write_numbers(pair, args.inputs[0], z, blocks, &source);
-  source.operand("Y* __restrict__", "y", {true, 0});
+  source.operand("Y* __restrict__", "y", {true, static_cast<int>(p.outputs.size()) - 1});
   source.operand("const X* __restrict__", "x", {false, 0});
   source.operand("const W* __restrict__", "w", {false, pair.w});
   source.operand("const W* __restrict__", "v", {false, pair.v});
-  if (pair.further >= 0) source.operand("const W* __restrict__", "further", {false, pair.further});
-  source.code(fmt::format("W_FN const W* further_of(const Operands& p) {{ return {}; }}\n",
-                          pair.further >= 0 ? "p.further" : "nullptr"));
-  WOOTZ_RETURN_IF_ERROR(write_middle(pair, &source));
+  write_others(pair, &source);
+  WOOTZ_RETURN_IF_ERROR(write_sums(pair, &source));
   std::vector<Dims> dims{between};
-  dims.insert(dims.end(), args.inputs.begin() + pair.v, args.inputs.end());
-  WOOTZ_RETURN_IF_ERROR(write_by_eight(pair.second, {dims, args.outputs, {}}, pair.columns,
+  const auto from = args.inputs.begin() + pair.v;
+  dims.insert(dims.end(), from, from + static_cast<ptrdiff_t>(pair.second.inputs.size()) - 1);
+  WOOTZ_RETURN_IF_ERROR(write_by_eight(pair.second, {dims, args.outputs.last(1), {}}, pair.columns,
                                        {.w = pair.v, .halves_ahead = true}, &source));
   LaunchSize size;
   size.grid_x = static_cast<unsigned>(blocks);
@@ -264,16 +347,15 @@ double estimate_pair(const Problem& p) {
   constexpr int64_t kLeast = 64;
   constexpr double kStartUs = 3, kTileUs = 0.9, kBytesPerUs = 3e4, kMacsPerUs = 2e6;
   const Result<Pair> pair = pair_of(p);
-  if (!pair.ok() || p.outputs[0].dims.rank() != 4 || tiles_of(p.outputs[0].dims) < kLeast) return 0;
+  if (!pair.ok() || p.outputs.back().dims.rank() != 4 || tiles_of(p.outputs.back().dims) < kLeast) return 0;
   const std::vector<Dims> in = operand_dims(p.inputs), out = operand_dims(p.outputs);
   const Result<Dims> between = chain_middle(pair->first, in);
   if (!between.ok() || !check_operands(p, {in, out, {}}, *pair, *between).ok()) return 0;
-  const auto rounds = static_cast<double>((tiles_of(out[0]) + kMultiprocessors - 1) / kMultiprocessors);
-  const double operands = 1.0 + static_cast<double>(p.inputs.size()) - static_cast<double>(p.num_main);
-  const double bytes = static_cast<double>(pair->patch_bytes()) +
-                       128.0 * operands * static_cast<double>(pair->columns) +
-                       128.0 * static_cast<double>(pair->further_channels);
-  const double macs = 32.0 * static_cast<double>(pair->first_bytes() + pair->second_bytes());
+  const auto rounds = static_cast<double>((tiles_of(out.back()) + kMultiprocessors - 1) / kMultiprocessors);
+  const auto operands = 1 + static_cast<int64_t>(pair->second.inputs.size()) - pair->second.num_main;
+  const int64_t channels = operands * pair->columns + pair->further_channels + pair->next_columns;
+  const auto bytes = static_cast<double>(pair->patch_bytes() + 128 * channels);
+  const double macs = 32.0 * static_cast<double>(pair->weight_bytes());
   return kStartUs + rounds * (kTileUs + std::max(bytes / kBytesPerUs, macs / kMacsPerUs));
 }
 

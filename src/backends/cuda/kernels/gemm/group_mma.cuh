@@ -125,9 +125,9 @@ W_FN void w_group_products(const Load& load, const u8* b, float (&acc)[kColumns 
     for (int e = 0; e < 4; ++e) w_settle(acc[n][e]);
 }
 
-// The same of rows that are in registers already.
+// The same of rows that are in registers already; with `more` added to the sums that there are.
 template <class X, int kSteps, int kColumns>
-W_FN void w_group_products(u32 (&a)[kSteps][4], const u8* b, float (&acc)[kColumns / 8][4]) {
+W_FN void w_group_products(u32 (&a)[kSteps][4], const u8* b, float (&acc)[kColumns / 8][4], bool more = false) {
 #pragma unroll
   for (int step = 0; step < kSteps; ++step)
 #pragma unroll
@@ -136,7 +136,7 @@ W_FN void w_group_products(u32 (&a)[kSteps][4], const u8* b, float (&acc)[kColum
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
   for (int step = 0; step < kSteps; ++step)
-    w_group_mma<X>(acc, a[step], w_further(columns, step * kColumns * 32), step > 0);
+    w_group_mma<X>(acc, a[step], w_further(columns, step * kColumns * 32), more || step > 0);
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
   w_group_wait<0>(a);
 #pragma unroll
@@ -165,9 +165,10 @@ W_FN void w_group_products_of(const u8* rows, const At& at, const u8* b, float (
 W_FN void w_group_fence() {}
 
 template <class X, int kSteps, int kColumns, class Load>
-W_FN void w_group_products(const Load& load, const u8* b, float (&acc)[kColumns / 8][4]) {
+W_FN void w_group_products(const Load& load, const u8* b, float (&acc)[kColumns / 8][4], bool more = false) {
 #pragma unroll
-  for (int n = 0; n < kColumns / 8; ++n) acc[n][0] = acc[n][1] = acc[n][2] = acc[n][3] = 0;
+  for (int n = 0; n < kColumns / 8; ++n)
+    if (!more) acc[n][0] = acc[n][1] = acc[n][2] = acc[n][3] = 0;
 #pragma unroll
   for (int step = 0; step < kSteps; ++step) {
     u32 a[4];
@@ -183,12 +184,12 @@ W_FN void w_group_products(const Load& load, const u8* b, float (&acc)[kColumns 
 }
 
 template <class X, int kSteps, int kColumns>
-W_FN void w_group_products(u32 (&rows)[kSteps][4], const u8* b, float (&acc)[kColumns / 8][4]) {
+W_FN void w_group_products(u32 (&rows)[kSteps][4], const u8* b, float (&acc)[kColumns / 8][4], bool more = false) {
   const auto load = [&](int step, u32(&a)[4]) {
 #pragma unroll
     for (int e = 0; e < 4; ++e) a[e] = rows[step][e];
   };
-  w_group_products<X, kSteps, kColumns>(load, b, acc);
+  w_group_products<X, kSteps, kColumns>(load, b, acc, more);
 }
 
 template <class X, int kSteps, int kColumns, int kAlongSum, int kAcross, class At>
