@@ -211,16 +211,13 @@ Result<bool> lower_chain(LowerContext& ctx, const Node& node) {
   }
   WOOTZ_ASSIGN_OR_RETURN(const bool concats, join_concats(ctx, node, made));
   if (concats) return true;
-  if (made.size() == inside.size() && made.size() == 3 && node.num_outputs() == 1) {
+  std::optional<Step> step = made.size() == inside.size() ? joined(made) : std::nullopt;
+  if (node.num_outputs() == 1 && adds_shortcut(made)) {
     WOOTZ_ASSIGN_OR_RETURN(const bool with_shortcut, join_shortcut(ctx, node, made));
     if (with_shortcut) return true;
-    // The two after the shortcut by themselves.
-    if (std::find(made[1].inputs.begin(), made[1].inputs.end(), made[0].outputs[0]) == made[1].inputs.end()) {
-      made.erase(made.begin());
-      inside.erase(inside.begin());
-    }
+    made.erase(made.begin());  // the two after it by themselves
+    step = joined(made);
   }
-  std::optional<Step> step = made.size() == inside.size() ? joined(made) : std::nullopt;
   if (!step || (node.num_outputs() > 1 && !keep_first(node, made, &*step))) return true;
   step->name = node.name();
   step->provenance = node.provenance();

@@ -86,7 +86,6 @@ struct Joined {
 std::optional<Joined> problem_of(const Step& shortcut, const Step& first, const Step& last) {
   const Problem &s = shortcut.problem, &p = last.problem;
   const bool fit = is_of_pixels(s) && is_of_pixels(p) && s.epilogue.empty() && !p.epilogue.empty() &&
-                   first.problem.is(Family::kConv) && first.outputs.size() == 1 && last.inputs[0] == first.outputs[0] &&
                    s.inputs[0].dtype == p.inputs[0].dtype && s.outputs[0].dims == p.outputs[0].dims &&
                    s.outputs[0].max_dims == p.outputs[0].max_dims;
   if (!fit) return std::nullopt;
@@ -125,8 +124,15 @@ std::optional<Joined> problem_of(const Step& shortcut, const Step& first, const 
 
 }  // namespace
 
-Result<bool> join_shortcut(LowerContext& ctx, const Node& node, std::span<const Step> steps) {
+bool adds_shortcut(std::span<const Step> steps) {
   if (steps.size() != 3) return false;
+  for (const Step& step : steps)
+    if (!step.problem.is(Family::kConv) || step.outputs.size() != 1) return false;
+  const std::vector<TensorIndex>& read = steps[2].inputs;
+  return read[0] == steps[1].outputs[0] && std::find(read.begin(), read.end(), steps[0].outputs[0]) != read.end();
+}
+
+Result<bool> join_shortcut(LowerContext& ctx, const Node& node, std::span<const Step> steps) {
   const Step &shortcut = steps[0], &first = steps[1], &last = steps[2];
   std::optional<Joined> joined = problem_of(shortcut, first, last);
   if (!joined) return false;

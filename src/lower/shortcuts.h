@@ -7,9 +7,12 @@
 
 namespace wootz {
 
-// The last three steps, made of a node: a convolution by single pixels, another convolution, and one by single pixels
-// of what this one makes, to whose sums the first's result is added. That is one convolution over the channels of both
-// images, after the one in the middle. As one step where a provider offers it; false: it is not offered.
+// Whether these are three convolutions, the last one of what the second makes, which adds what the first makes.
+bool adds_shortcut(std::span<const Step> steps);
+
+// The last three steps, of which that holds, as one of the node, where a provider offers it: the first and the last by
+// single pixels, whose results are added up, are one convolution over the channels of both images. False: they are as
+// they were.
 Result<bool> join_shortcut(LowerContext& ctx, const Node& node, std::span<const Step> steps);
 
 }  // namespace wootz

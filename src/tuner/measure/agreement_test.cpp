@@ -72,5 +72,31 @@ TEST(Agreement, KnowsWhatNormalizedRowsAreRoundedTo) {
   EXPECT_FALSE(agrees(0.001 + 0x1p-8 * 8 * 4 * 1.2));
 }
 
+// The second convolution may leave little of what is in between.
+TEST(Agreement, KnowsWhatIsRoundedBetweenConvolutions) {
+  CheckCase expected;
+  expected.inputs = {filled({2, 4, 5, 5}, 1), filled({8, 4, 1, 1}, 0.5), filled({16, 8, 1, 1}, 0.25)};
+  expected.expected = {filled({2, 16, 5, 5}, 0.001)};
+  const HostTensor between = filled({2, 8, 5, 5}, 1);
+  const auto convolution = [](const HostTensor& x, const HostTensor& w, const HostTensor& y) {
+    Problem p;
+    p.params = ConvParams{};
+    p.inputs = {described(x, false), described(w, true)};
+    p.outputs = {described(y, false)};
+    p.num_main = 2;
+    p.acc_dtype = DType::kBF16;
+    return p;
+  };
+  const Problem p = make_chain(convolution(expected.inputs[0], expected.inputs[1], between),
+                               convolution(between, expected.inputs[2], expected.expected[0]));
+  const auto agrees = [&](double value) {
+    double error = 0;
+    return disagreement(p, expected, {filled({2, 16, 5, 5}, value)}, &error).empty();
+  };
+  EXPECT_TRUE(agrees(0.001 + 0x1p-8 * 0.7 * 0.9));  // the filters are 1 and 0.7 long
+  EXPECT_FALSE(agrees(0.001 + 0x1p-8 * 0.7 * 1.2));
+  EXPECT_FALSE(agrees(NAN));
+}
+
 }  // namespace
 }  // namespace wootz
