@@ -57,7 +57,7 @@ struct Printer {
 
 // ---- value of a text. False, or an error that says more: it is no such value.
 
-constexpr int kMostBoxes = 2;  // one in the other: siblings of a chain's, a chain of a chain and another
+constexpr int kMostBoxes = 3;  // one in the other: a chain of a chain of a convolution and a chain
 
 struct Parser {
   ParamReader& in;

@@ -30,7 +30,7 @@ constexpr int kSecondSteps = kMiddleSteps + kFurther / 16;
 constexpr int kFirstBytes = kFirstSteps * kMiddle * 32, kSecondBytes = kSecondSteps * kColumns * 32;
 constexpr int kNextOnce = kNext % 64 == 0 ? 64 : 32, kNextParts = kNext / kNextOnce, kNextBytes = kNext * kColumns * 2;
 constexpr int kSharedBytes = kFirstBytes + kSecondBytes + kNextBytes + kTeams * kBuffers * kPatchBytes;
-constexpr int kParts = kColumns / kOnce, kRoom = kNext == 0 ? 4 : kNext + kFurther <= 64 ? 2 : 1;
+constexpr int kParts = kColumns / kOnce, kRoom = kNext == 0 || kTeams < 3 ? 4 : kNext + kFurther <= 64 ? 2 : 1;
 constexpr int kEarly = kParts < kRoom ? kParts : kRoom;  // parts of a result whose operands are read ahead of the sums
 constexpr int kVectors = kOnce / 16;                     // of a part, that a thread stores
 
