@@ -163,7 +163,7 @@ TEST(Families, WhatIsNoTextIsRefused) {
                            "op{op=\"a}",
                            "op{op=\"a\\",
                            "softmax{axis=none}",
-                           "chain{first=chain{first=chain{first=conv{}}}}",
+                           "chain{first=chain{first=chain{first=chain{first=conv{}}}}}",
                            "siblings{joint=siblings{joint=conv{}}}",
                            "siblings{joint=chain{first=siblings{joint=conv{}}}}",
                            "op{kernel=Nothing{}}",
@@ -171,6 +171,7 @@ TEST(Families, WhatIsNoTextIsRefused) {
                            "chain{first_epilogue=\"v0=input.f32(0)\"}"})
     EXPECT_NE(refusal(text), "") << text;
   for (const char* text : {"chain{first=chain{first=pointwise{};second=conv{}};second=pool{}}",
+                           "chain{first=chain{first=conv{};second=chain{first=move{};second=conv{}}};second=conv{}}",
                            "siblings{joint=chain{first=pointwise{};second=conv{}}}"})
     EXPECT_EQ(refusal(text), "") << text;
 }

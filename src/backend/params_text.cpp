@@ -57,7 +57,9 @@ struct Printer {
 
 // ---- value of a text. False, or an error that says more: it is no such value.
 
-constexpr int kMostBoxes = 3;  // one in the other: a chain of a chain of a convolution and a chain
+// One in the other: siblings of a chain's, a chain of a chain and another; among chains one more, a chain of a chain of
+// a convolution and a chain.
+constexpr int kMostBoxes = 2;
 
 struct Parser {
   ParamReader& in;
@@ -112,7 +114,7 @@ struct Parser {
   bool operator()(const BoxRef& v) const {
     if (in.accept("none")) return true;
     ParamSet set;
-    if (boxes < kMostBoxes) set = v.kind->make(in.word());
+    if (boxes < kMostBoxes + v.kind->within_itself(*table)) set = v.kind->make(in.word());
     if (set.table == nullptr || (set.table == table && !v.kind->within_itself(*table))) return false;
     const Status status = Parser{in, set.table, boxes + 1, error}.parse(set.params);
     *v.box = ParamsBox(std::move(set));
