@@ -169,6 +169,8 @@ template <class X> static inline unsigned w_halves(float first, float second) {
 }
 template <int kOf, int kGroups> static inline void w_meet(int) { w_host->meet(); }
 static inline void w_begin() {}
+static inline void w_let_next() {}
+static inline void w_after() {}
 static inline void w_prefetch(const void*) {}
 // Arrivals are counted by the cluster's threads, each of which waits before it arrives again.
 static unsigned w_expected[8192];

@@ -166,7 +166,23 @@ Status add_narrow_epilogue(const NarrowStep& step, const BindArgs& args, KernelS
     source->number(name + "_column", s.back());
     offsets.push_back(fmt::format("(s64)r * c.{0}_row + (s64)m * c.{0}_column", name));
   }
-  return source->epilogue(p, p.inputs[0].dtype, "int r, int m", offsets);
+  std::string members, reads;
+  std::vector<std::string> inputs{"f"};
+  for (size_t i = 0; i < offsets.size(); ++i) {
+    const DType type = p.inputs[static_cast<size_t>(p.num_main) + i].dtype;
+    members += fmt::format("  {} e{};\n", storage_type(type), i + 1);
+    reads += fmt::format("  of.e{0} = p.e{0}[{1}];\n", i + 1, offsets[i]);
+    inputs.push_back(fmt::format("w_get(of.e{})", i + 1));
+  }
+  source->code(
+      fmt::format("struct Given {{\n{}}};\nW_FN Given given(const Operands& p, const Constants& c, int r, int m) {{\n  "
+                  "Given of;\n{}"
+                  "  return of;\n}}\n",
+                  members, reads));
+  WOOTZ_ASSIGN_OR_RETURN(const ExpressionText text, expression_text(p.epilogue, inputs));
+  source->code(fmt::format("W_FN Y epilogue({} f, const Given& of) {{\n{}  return Put<Y>::to({});\n}}\n",
+                           register_type(p.inputs[0].dtype), text.lines, text.results[0]));
+  return Status();
 }
 
 uint8_t packed_bits(const HostTensor& t, int64_t i) {

@@ -37,7 +37,8 @@ Status check_packed(const NarrowStep& step, const BindArgs& args, std::span<cons
 // Types X, S and Y; y0 and on, x, w, scale, and zero where there are zero points; the expression's operands. Kernels
 // store by store(p, c, r, m, value).
 void add_narrow_operands(const NarrowStep& step, KernelSource* source);
-// The expression's operands, which it reads at row r and column m.
+// Given: what the expression reads; given(p, c, r, m) reads it for row r and column m, epilogue(f, given) is the
+// expression.
 Status add_narrow_epilogue(const NarrowStep& step, const BindArgs& args, KernelSource* source);
 
 // Element i, from the least on.

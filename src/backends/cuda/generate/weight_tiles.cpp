@@ -13,23 +13,67 @@ namespace wootz::cuda {
 namespace {
 
 constexpr int64_t kTile = 16, kChunk = 64, kTileBytes = kTile * kChunk / 2;
-constexpr int64_t kMostRows = 32, kMostNormed = 8, kMostWarps = 16, kMostEach = 32, kMostAhead = 8;
+constexpr int64_t kMostRows = 32, kMostNormed = 8, kMostWarps = 16, kMostEach = 64;
+constexpr int64_t kMultiprocessors = 132, kAtOnce = 1024;          // and threads of one, so that two kernels have room
+constexpr int64_t kMostOwn = 4;                                    // tiles of a block
+constexpr int64_t kUsualWarps = 8, kUsualUnits = 8;                // chunks times tiles of a warp, if it can be
+constexpr int64_t kWeightsAhead = 64 << 10, kRowsKept = 36 << 10;  // bytes of shared memory, at most
+constexpr int64_t kMostShared = 99 << 10;                          // what a block of any GPU can have
 
 struct WeightTiles : NarrowProduct {
   int64_t chunks() const { return depth / kChunk; }
   int64_t tiles() const { return (columns + kTile - 1) / kTile; }
   size_t weight_bytes() const { return static_cast<size_t>(tiles() * chunks() * kTileBytes); }
-  size_t grid() const { return static_cast<size_t>(tiles() * blocks() * kTile); }  // scales, and zero points
-  // So many that all of the matrix is on its way at once, if each has few chunks.
-  int64_t warps() const {
-    const int64_t least = tiles() >= 256 ? 4 : 2;  // chunks of each
-    int64_t w = 1;
-    while (w < kMostWarps && w * least < chunks()) w *= 2;
-    return w;
-  }
-  int64_t each() const { return (chunks() + warps() - 1) / warps(); }
+  size_t grid() const { return static_cast<size_t>(tiles() * blocks() * kTile); }     // scales, and zero points
   int64_t at_once() const { return rows > 4 ? 8 : rows > 2 ? 4 : rows > 1 ? 2 : 1; }  // rows of a block
 };
+
+int64_t parts(int64_t count, int64_t each) { return (count + each - 1) / each; }
+
+// How blocks and warps divide the work.
+struct Division {
+  int64_t own = 1, warps = 1, each = 1, step = 1, ahead = 1, grids = 1;  // as in gemm/weight_chunks.cuh
+  bool even = false, rows_kept = false;
+  int64_t grid_bytes = 0, row_bytes = 0;  // of a warp
+  int64_t threads() const { return warps * 32; }
+  int64_t shared() const { return warps * (ahead * own * kTileBytes + grid_bytes + row_bytes); }
+};
+
+// Tiles of a block: where all multiprocessors have about as many, and of those the most, whose rows are read once.
+int64_t own_tiles(int64_t tiles) {
+  int64_t best = 1, least = tiles;
+  for (int64_t own = 1; own <= kMostOwn; ++own)
+    if (const int64_t most = parts(parts(tiles, own), kMultiprocessors) * own; most <= least) {
+      least = most;
+      best = own;
+    }
+  return best;
+}
+
+// Blocks that a run of chunks may be of which begins at a multiple of its length.
+int64_t grids_of(int64_t run, int64_t block) {
+  return block % run == 0 ? 1 : run % block == 0 ? run / block : (run - 2) / block + 2;
+}
+
+Division divide(const WeightTiles& n, const Problem& p, bool normed) {
+  Division d;
+  d.own = own_tiles(n.tiles());
+  const int64_t units = d.own * n.chunks();
+  while (d.warps < kMostWarps && d.warps < n.chunks() && (d.warps < kUsualWarps || units > d.warps * kUsualUnits))
+    d.warps *= 2;
+  d.each = parts(n.chunks(), d.warps);
+  d.even = d.each * d.warps == n.chunks();
+  while (d.step * d.own < 4 && d.each % (d.step * 2) == 0) d.step *= 2;
+  const int64_t most = kWeightsAhead / (d.warps * d.own * kTileBytes);
+  d.ahead = d.each <= most ? d.each : most / d.step * d.step;
+  d.grids = std::min(n.blocks(), grids_of(d.each, n.block == n.depth ? n.chunks() : n.block / kChunk));
+  const int64_t scale = static_cast<int64_t>(dtype_bytes(p.inputs[2].dtype, 1));
+  d.grid_bytes = d.own * d.grids * kTile * (scale + (p.num_main > 3 ? 1 : 0));
+  const int64_t pitch = d.each * kChunk * 2 + 16;
+  d.rows_kept = !normed && d.warps * n.at_once() * pitch <= kRowsKept;
+  if (d.rows_kept) d.row_bytes = n.at_once() * pitch;
+  return d;
+}
 
 Result<WeightTiles> tiles_of(const Problem& p, std::span<const Dims> in, const Dims& y) {
   WeightTiles n;
@@ -38,7 +82,7 @@ Result<WeightTiles> tiles_of(const Problem& p, std::span<const Dims> in, const D
     return unsupported("{} by weights of {} bits on tensor cores", dtype_name(p.inputs[0].dtype), n.bits);
   if (n.depth % kChunk != 0 || (n.block < n.depth && n.block % kChunk != 0))
     return unsupported("sums of {} in blocks of {}: no multiples of {}", n.depth, n.block, kChunk);
-  if (n.each() > kMostEach) return unsupported("a sum of {}", n.depth);
+  if (n.chunks() > kMostEach * kMostWarps) return unsupported("a sum of {}", n.depth);
   return n;
 }
 
@@ -83,8 +127,7 @@ PackedForm packed_grid(const WeightTiles& n, const HostTensor& source) {
 }
 
 constexpr int64_t kVector = 8, kMostPacks = 8;  // of a row at once, and of a thread
-constexpr int64_t kMostShared = 45056;          // bytes; what a block has without asking for more is 48 KB
-
+constexpr int64_t kMostDeclared = 48 << 10;     // bytes of shared memory that a source can declare
 // Rows as long as a sum, in the product's type.
 Status check_norm(const Problem& norm, const BindArgs& args, const WeightTiles& n) {
   const auto& params = norm.as<NormParams>();
@@ -104,12 +147,16 @@ Status check_norm(const Problem& norm, const BindArgs& args, const WeightTiles& 
 }
 
 // What gemm/weight_norm.cuh has beside the product.
-Status add_norm(const Problem& norm, const BindArgs& args, const WeightTiles& n, KernelSource* source) {
+Status add_norm(const Problem& norm, const BindArgs& args, const WeightTiles& n, const Division& d,
+                KernelSource* source) {
   WOOTZ_RETURN_IF_ERROR(check_norm(norm, args, n));
-  const int64_t threads = n.warps() * 32 / n.at_once(), packs = n.depth / kVector;  // of a row
-  const int64_t kept = (packs + threads - 1) / threads;
-  const int64_t shared = n.at_once() * (packs + 1) * 16 + n.warps() * (n.at_once() * kTile + 32) * 4;
-  if (kept > kMostPacks || shared > kMostShared) return unsupported("{} rows of {}, normalized", n.at_once(), n.depth);
+  const int64_t threads = d.threads() / n.at_once(), packs = n.depth / kVector;  // of a row
+  const int64_t kept = parts(packs, threads), shared = n.at_once() * (packs + 1) * 16 + d.threads() * 4;
+  if (kept > kMostPacks || shared > kMostDeclared || shared + d.shared() > kMostShared)
+    return unsupported("{} rows of {}, normalized", n.at_once(), n.depth);
+  bool early = true;
+  for (size_t i = 1; i < norm.inputs.size(); ++i) early = early && norm.inputs[i].constant;
+  source->fixed("kEarly", early);
   source->type("A", "float");
   source->fixed("kRowThreads", threads);
   source->fixed("kPacks", kept);
@@ -136,14 +183,24 @@ Status generate_weight_tiles(const Problem& problem, const BindArgs& args, std::
   const size_t sizes[] = {0, n.weight_bytes(), n.grid() * dtype_bytes(p.inputs[2].dtype, 1), n.grid()};
   WOOTZ_RETURN_IF_ERROR(check_packed(step, args, sizes));
   const bool zeros = p.num_main > 3;
+  const Division d = divide(n, p, step.norm.has_value());
+  if (d.shared() > kMostShared) return unsupported("{} columns of {}", d.own * kTile, n.depth);
   KernelSource source(step.norm ? "gemm/weight_norm.cuh" : "gemm/weight_tiles.cuh", transient(problem, args));
-  if (step.norm)
-    WOOTZ_RETURN_IF_ERROR(add_norm(*step.norm, args, n, &source));
-  else
-    source.fixed("kThreads", n.warps() * 32);
+  if (step.norm) {
+    WOOTZ_RETURN_IF_ERROR(add_norm(*step.norm, args, n, d, &source));
+  } else {
+    source.fixed("kThreads", d.threads());
+    source.fixed("kRowsShared", d.rows_kept);
+  }
   source.fixed("kRows", n.at_once());
-  source.fixed("kEach", n.each());
-  source.fixed("kAhead", std::min(n.each(), kMostAhead));
+  source.fixed("kOwn", d.own);
+  source.fixed("kEach", d.each);
+  source.fixed("kStep", d.step);
+  source.fixed("kAhead", d.ahead);
+  source.fixed("kGrids", d.grids);
+  source.fixed("kEven", d.even);
+  source.fixed("kCluster", 1);
+  source.fixed("kSharedBytes", d.shared());
   source.fixed("kHasZero", zeros);
   source.fixed("kZero", dtype_info(p.inputs[1].dtype).is_signed ? 8 : 0);
   add_narrow_operands(step, &source);
@@ -154,11 +211,16 @@ Status generate_weight_tiles(const Problem& problem, const BindArgs& args, std::
   source.number("blocks", n.blocks());
   source.number("block", n.block == n.depth ? n.chunks() : n.block / kChunk);
   source.number("tiles", n.tiles());
-  source.code(
-      fmt::format("W_FN u8 zero_point(const Operands& p, s64 at) {{ return {}; }}\n", zeros ? "p.zero[at]" : "0"));
+  const int64_t slices = parts(n.tiles(), d.own);
+  source.number("slices", slices);
+  source.code(fmt::format("W_FN const u8* zeros(const Operands& p) {{ return {}; }}\n", zeros ? "p.zero" : "nullptr"));
   WOOTZ_RETURN_IF_ERROR(add_narrow_epilogue(step, args, &source));
-  return source.finish(static_cast<int>(n.warps() * 32), n.tiles() * ((n.rows + n.at_once() - 1) / n.at_once()),
-                       launches);
+  LaunchSize size;
+  size.block = static_cast<unsigned>(d.threads());
+  size.grid_x = static_cast<unsigned>(slices * parts(n.rows, n.at_once()));
+  size.shared = static_cast<unsigned>(d.shared());
+  size.at_once = static_cast<unsigned>(kAtOnce / d.threads());
+  return source.finish(size, launches);
 }
 
 double estimate_weight_tiles(const Problem& p) {

@@ -118,6 +118,10 @@ W_FN void w_begin() {
   asm volatile("griddepcontrol.wait;" ::: "memory");
   asm volatile("griddepcontrol.launch_dependents;");
 }
+// The same apart: the kernel behind this one may begin as soon as all blocks of this one have, and reads constants
+// meanwhile. It waits for this one to end, which waits for the one before.
+W_FN void w_let_next() { asm volatile("griddepcontrol.launch_dependents;"); }
+W_FN void w_after() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 W_FN void w_cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
 W_FN void w_cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 // Stores to the place in block `rank` of the cluster that `to` is in this one, of kBytes of shared memory.
@@ -142,6 +146,8 @@ W_FN void w_push(T* to, int rank, const Pack<T, N>& v) {
 }
 #else  // no clusters, and no kernel that asks for them
 W_FN void w_begin() {}
+W_FN void w_let_next() {}
+W_FN void w_after() {}
 W_FN void w_cluster_arrive() {}
 W_FN void w_cluster_wait() {}
 template <int kBytes, class T, int N>

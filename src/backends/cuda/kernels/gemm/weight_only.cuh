@@ -4,7 +4,7 @@
 //   together, 8 at most; kWhole: no chunk reaches beyond the depth; kHasZero, and without them kZero, which stands for
 //   0 in the packed weights; Constants {columns, depth, rows; chunks: of a column; blocks: of a column; block: chunks
 //   that share a scale; slices: blocks of threads for the columns}; zero_point(p, at)          a packed zero point
-//   epilogue(p, c, s, r, m)    the expression after the sum
+//   epilogue(s, given(p, c, r, m))   the expression after the sum, and what it reads
 //   store(p, c, r, m, value)   into the result that column m is of
 #pragma once
 #include "backends/cuda/kernels/common/prelude.cuh"
@@ -132,6 +132,6 @@ W_FN void kernel(const Operands& p, const Constants& c) {
     for (int j = 0; j < kColumns; ++j) {
       const float sum = w_group<kTogether, kGroup, true>(sums[r][j], shared, Sum());
       if (lane == 0 && m0 + j < c.columns && r0 + r < c.rows)
-        store(p, c, r0 + r, m0 + j, epilogue(p, c, sum, r0 + r, m0 + j));
+        store(p, c, r0 + r, m0 + j, epilogue(sum, given(p, c, r0 + r, m0 + j)));
     }
 }
