@@ -47,15 +47,18 @@ Status generate_attention_mma(const Problem& p, const BindArgs& args, std::vecto
   if (a.keys == 0) return unsupported("attention over no keys on tensor cores");
   if (blocks_of(a) >= (int64_t{1} << 31)) return unsupported("{} blocks", blocks_of(a));
   const int64_t warps = warps_of(a);
-  const auto threads = static_cast<int>(warps * 32);
   WOOTZ_ASSIGN_OR_RETURN(KernelSource source, attention_source("attention/mma.cuh", p, args, a));
   source.type("Y", storage_type(p.outputs[0].dtype));
-  source.fixed("kThreads", threads);
+  source.fixed("kThreads", warps * 32);
   source.fixed("kWarps", warps);
   source.fixed("kKept", kept_of(a));
   source.fixed("kKeys", kKeys);
   source.number("row_blocks", (a.rows + kRows - 1) / kRows);
-  return source.finish(threads, blocks_of(a), launches);
+  LaunchSize size;
+  size.grid_x = static_cast<unsigned>(blocks_of(a));
+  size.block = static_cast<unsigned>(warps * 32);
+  size.beside = true;
+  return source.finish(size, launches);
 }
 
 // On an H100: a start, then a fetch and its products for each turn of the blocks that a multiprocessor has at once, or

@@ -26,6 +26,7 @@ Result<std::vector<LoadedLaunch>> load_launches(const Gpu& gpu, std::vector<Laun
     loaded.numbers = std::move(l.numbers);
     WOOTZ_ASSIGN_OR_RETURN(loaded.module, Module::get(gpu, l.source));
     WOOTZ_RETURN_IF_ERROR(loaded.module->allow_shared(l.size.shared));
+    if (l.size.beside) WOOTZ_RETURN_IF_ERROR(loaded.module->leave_room());
     if (l.size.cluster > 8) WOOTZ_RETURN_IF_ERROR(loaded.module->allow_large_clusters());
     loaded.size = l.size;
     loaded.pointers = std::move(l.pointers);

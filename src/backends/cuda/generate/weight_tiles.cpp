@@ -220,6 +220,7 @@ Status generate_weight_tiles(const Problem& problem, const BindArgs& args, std::
   size.grid_x = static_cast<unsigned>(slices * parts(n.rows, n.at_once()));
   size.shared = static_cast<unsigned>(d.shared());
   size.at_once = static_cast<unsigned>(kAtOnce / d.threads());
+  size.beside = true;
   return source.finish(size, launches);
 }
 

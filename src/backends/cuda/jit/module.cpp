@@ -81,6 +81,12 @@ Status Module::allow_shared(unsigned bytes) const {
       "cuFuncSetAttribute");
 }
 
+Status Module::leave_room() const {
+  const GpuScope scope(gpu_);
+  return check(gpu_.api->cuFuncSetAttribute(function_, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 100),
+               "cuFuncSetAttribute");
+}
+
 Status Module::allow_large_clusters() const {
   const GpuScope scope(gpu_);
   return check(gpu_.api->cuFuncSetAttribute(function_, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),

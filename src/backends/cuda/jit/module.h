@@ -15,6 +15,7 @@ struct LaunchSize {
   unsigned shared = 0;   // dynamic shared memory, bytes
   unsigned cluster = 1;  // blocks of a cluster, along z: the kernel's source says so too
   unsigned at_once = 0;  // blocks of a multiprocessor that registers are to suffice for; 0: the compiler decides
+  bool beside = false;   // the next kernel's blocks are to have shared memory beside its own
 };
 
 class Module {
@@ -28,6 +29,9 @@ class Module {
 
   // To be called before a launch with more than 48 KiB of shared memory.
   Status allow_shared(unsigned bytes) const;
+  // To be called before a launch beside which other kernels' blocks are to have room: all memory that the L1 need not
+  // have is shared. A multiprocessor divides it anew only where nothing is running.
+  Status leave_room() const;
   // To be called before a launch of clusters of more than 8 blocks.
   Status allow_large_clusters() const;
   // What it declares by itself, beside what a launch adds.
