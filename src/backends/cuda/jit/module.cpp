@@ -17,11 +17,11 @@ struct Loaded {
   std::map<std::string, std::weak_ptr<const Module>> by_source;
 };
 
-// A kernel that may begin before the one ahead of it has ended waits for that first, and then lets the next one begin.
+// A kernel that may begin before the one ahead of it has ended lets the next one begin, which waits for it, and waits.
 // Some do so by themselves, after what does not depend on it.
 std::string with_overlap(const std::string& source, int capability) {
   constexpr const char* kBegin =
-      " asm volatile(\"griddepcontrol.wait;\" ::: \"memory\"); asm volatile(\"griddepcontrol.launch_dependents;\");";
+      " asm volatile(\"griddepcontrol.launch_dependents;\"); asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");";
   if (capability < 90 || source.find("griddepcontrol.wait") != std::string::npos) return source;  // by itself
   std::string changed = source;
   const size_t name = changed.rfind("wootz_kernel(");
