@@ -1,5 +1,6 @@
 #include "backend/concats.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace wootz {
@@ -59,6 +60,38 @@ Result<std::vector<ConcatPart>> concat_parts(const Problem& concats, std::span<c
   }
   if (parts.size() != inputs.size()) return invalid_argument("concats: {} of {} parts", parts.size(), inputs.size());
   return parts;
+}
+
+Result<std::vector<Dims>> concat_extents(const ConcatsParams& params, std::span<const Dims> inputs) {
+  constexpr int64_t kMost = int64_t{1} << 31;
+  const auto axis = static_cast<size_t>(std::max<int64_t>(0, params.axis));
+  std::vector<Dims> made;
+  size_t next = 0;
+  for (const int64_t count : params.counts) {
+    Dims y;
+    for (int64_t i = 0; i < count; ++i, ++next) {
+      if (next >= inputs.size() || (!params.perms.empty() && next >= params.perms.size()))
+        return invalid_argument("concats: {} parts", inputs.size());
+      const Dims& x = inputs[next];
+      Ints perm = params.perms.empty() ? Ints{} : params.perms[next];
+      if (perm.empty()) {
+        perm.resize(x.size());
+        std::iota(perm.begin(), perm.end(), 0);
+      }
+      if (axis >= x.size() || perm.size() != x.size() || !is_permutation(perm))
+        return invalid_argument("concats: {} along axis {}", x.to_string(), params.axis);
+      const int64_t extent = x[static_cast<size_t>(perm[axis])];
+      if (extent < 0 || extent >= kMost) return invalid_argument("concats: a part of {}", extent);
+      if (i == 0) {
+        y = x;
+        for (size_t a = 0; a < perm.size(); ++a) y[a] = x[static_cast<size_t>(perm[a])];
+      } else {
+        y[axis] += extent;
+      }
+    }
+    made.push_back(std::move(y));
+  }
+  return made;
 }
 
 }  // namespace wootz

@@ -21,4 +21,7 @@ struct ConcatPart {
 Result<std::vector<ConcatPart>> concat_parts(const Problem& concats, std::span<const Dims> inputs,
                                              std::span<const Dims> outputs);
 
+// Extents of the results over operands of these extents.
+Result<std::vector<Dims>> concat_extents(const ConcatsParams& params, std::span<const Dims> inputs);
+
 }  // namespace wootz

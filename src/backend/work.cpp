@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backend/attention_heads.h"
+#include "backend/cached_attention.h"
 #include "backend/chain.h"
 #include "backend/siblings.h"
 
@@ -77,6 +78,12 @@ double attention(const Problem& p, Extents in, Extents out) {
   return scores * (2 * at(q, 3) + 2 * values + 5);
 }
 
+double cached_attention(const Problem& p, Extents in, Extents out) {
+  const Result<CachedAttention> parts = cached_attention_parts(p);
+  const Result<std::vector<Dims>> own = cached_attention_inputs(p, in);
+  return parts.ok() && own.ok() ? attention(parts->attention, *own, out) : 0;
+}
+
 double rnn(const Problem&, Extents in, Extents) {
   const Dims& x = in[0];
   const double rows = at(x, 0) * at(x, 1);  // steps times sequences; weights [directions, gates, inputs or state]
@@ -137,15 +144,25 @@ struct FamilyWork {
 };
 constexpr FamilyWork kWork[] = {
     {Family::kPointwise, nothing, 0},  // the epilogue is all
-    {Family::kConv, conv, 2},           {Family::kGemm, gemm, 2},
-    {Family::kReduce, reduce, 1},       {Family::kSoftmax, softmax, 1},
-    {Family::kNorm, norm, 1},           {Family::kPool, pool, 1},
-    {Family::kMove, nothing, 0},        {Family::kReformat, nothing, 0},
-    {Family::kGather, nothing, 0},      {Family::kScatter, nothing, 0},
-    {Family::kResize, resize, 1},       {Family::kAttention, attention, 2},
-    {Family::kTopK, nothing, 0},        {Family::kRnn, rnn, 3},
-    {Family::kChain, chain, 2},         {Family::kSqueezeExcite, squeeze_excite, 3},
-    {Family::kSiblings, siblings, 2},   {Family::kConcats, nothing, 0},
+    {Family::kConv, conv, 2},
+    {Family::kGemm, gemm, 2},
+    {Family::kReduce, reduce, 1},
+    {Family::kSoftmax, softmax, 1},
+    {Family::kNorm, norm, 1},
+    {Family::kPool, pool, 1},
+    {Family::kMove, nothing, 0},
+    {Family::kReformat, nothing, 0},
+    {Family::kGather, nothing, 0},
+    {Family::kScatter, nothing, 0},
+    {Family::kResize, resize, 1},
+    {Family::kAttention, attention, 2},
+    {Family::kTopK, nothing, 0},
+    {Family::kRnn, rnn, 3},
+    {Family::kChain, chain, 2},
+    {Family::kSqueezeExcite, squeeze_excite, 3},
+    {Family::kSiblings, siblings, 2},
+    {Family::kConcats, nothing, 0},
+    {Family::kCachedAttention, cached_attention, 3},
     {Family::kEmbedding, embedding, 2},
 };
 

@@ -85,6 +85,7 @@ void leave_out_passes_for(const Capabilities& can, PipelineOptions* pipeline) {
       {"fuse_norms", &Capabilities::norm_products},
       {"join_siblings", &Capabilities::siblings},
       {"join_concats", &Capabilities::fused_moves},
+      {"fuse_caches", &Capabilities::fused_moves},
       {"fuse_gates", &Capabilities::gate_sums},
       {"unfold_patches", &Capabilities::patch_products},
       {"fuse_bottlenecks", &Capabilities::convolution_pairs}};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backend/cached_attention.h"
 #include "backend/embedding.h"
 #include "backend/siblings.h"
 #include "backend/squeeze_excite.h"
@@ -188,6 +189,18 @@ Result<bool> join_concats(LowerContext& ctx, const Node& node, std::span<const S
   return true;
 }
 
+// An attention with the concatenations that it reads as one step, where a provider offers to compute that; false: they
+// are not.
+bool join_caches(LowerContext& ctx, const Node& node, std::span<const Step> steps) {
+  std::optional<Step> made = make_cached_attention(steps, node.num_outputs() > 1);
+  if (!made || made->outputs.size() != static_cast<size_t>(node.num_outputs())) return false;
+  made->name = node.name();
+  made->provenance = node.provenance();
+  if (!ctx.offered(*made)) return false;
+  ctx.replace_last(steps.size(), node, std::move(*made));
+  return true;
+}
+
 }  // namespace
 
 Result<bool> lower_chain(LowerContext& ctx, const Node& node) {
@@ -205,6 +218,7 @@ Result<bool> lower_chain(LowerContext& ctx, const Node& node) {
   for (const Node* n : inside) WOOTZ_RETURN_IF_ERROR(ctx.lower(*n));
   std::vector<Step> made;
   for (StepIndex s = before; s != ctx.program().steps.next(); s = s.next()) made.push_back(ctx.program().steps[s]);
+  if (join_caches(ctx, node, made)) return true;
   if (node.num_outputs() > 1 && made.size() == inside.size()) {
     WOOTZ_ASSIGN_OR_RETURN(const bool together, join_siblings(ctx, node, made));
     if (together) return true;

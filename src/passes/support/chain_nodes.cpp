@@ -10,12 +10,19 @@
 namespace wootz {
 namespace {
 
-Result<Value*> copy_into(Graph& body, const Node& node, std::vector<Value*> inputs) {
-  Node* made = body.add_node(node.op(), node.name(), std::move(inputs), node.attrs());
+Result<Node*> copy_node(Graph& body, const Node& node, std::vector<Value*> inputs) {
+  Node* made = body.add_node(node.op(), node.name(), std::move(inputs), node.attrs(), node.num_outputs());
   made->add_provenance(node);
-  made->output()->set_name(node.output()->name());
-  for (const std::string& alias : node.output()->aliases()) made->output()->add_alias(alias);
+  for (int o = 0; o < node.num_outputs(); ++o) {
+    made->output(o)->set_name(node.output(o)->name());
+    for (const std::string& alias : node.output(o)->aliases()) made->output(o)->add_alias(alias);
+  }
   WOOTZ_RETURN_IF_ERROR(infer_node(*made));
+  return made;
+}
+
+Result<Value*> copy_into(Graph& body, const Node& node, std::vector<Value*> inputs) {
+  WOOTZ_ASSIGN_OR_RETURN(Node * made, copy_node(body, node, std::move(inputs)));
   return made->output();
 }
 
@@ -45,14 +52,16 @@ Status enclose(Graph& graph, std::span<Node* const> nodes, std::vector<Value*> o
   for (const Node* node : nodes) {
     std::vector<Value*> inputs;
     for (const Value* v : node->inputs()) inputs.push_back(inside.at(v));
-    WOOTZ_ASSIGN_OR_RETURN(inside[node->output()], copy_into(*body, *node, std::move(inputs)));
+    WOOTZ_ASSIGN_OR_RETURN(Node * made, copy_node(*body, *node, std::move(inputs)));
+    for (int o = 0; o < node->num_outputs(); ++o) inside[node->output(o)] = made->output(o);
   }
   for (const Value* v : results) body->mark_output(inside.at(v));
   Node* made = graph.add_node(op("Chain"), graph.unique_name(named.name()), std::move(operands), {{"body", body}},
                               static_cast<int>(results.size()), before);
   for (const Node* node : nodes) made->add_provenance(*node);
   WOOTZ_RETURN_IF_ERROR(infer_node(*made));
-  for (size_t o = 0; o < results.size(); ++o) take_place(graph, results[o], made->output(static_cast<int>(o)));
+  // From the end: the last node's is the first of them where it reads the others, which go when nothing does.
+  for (size_t o = results.size(); o-- > 0;) take_place(graph, results[o], made->output(static_cast<int>(o)));
   return {};
 }
 
@@ -81,7 +90,7 @@ Result<bool> enclose_nodes(Graph& graph, std::span<Node* const> nodes, std::vect
                            const std::vector<Value*>& results) {
   const std::set<const Value*> different(operands.begin(), operands.end());
   if (different.size() != operands.size() || different.count(nullptr) != 0) return false;
-  Node* const last = results.back()->producer();
+  Node* const last = nodes.back();
   WOOTZ_RETURN_IF_ERROR(enclose(graph, nodes, std::move(operands), results, *last, last));
   return true;
 }

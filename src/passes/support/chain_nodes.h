@@ -17,8 +17,8 @@ Result<bool> chain_nodes(Graph& graph, std::span<Node* const> nodes, bool keeps_
 // twice among theirs.
 Result<bool> chain_at_first(Graph& graph, Node* first, Node* second);
 
-// Puts a Chain in the place of the nodes, in this order, which is one of the graph's, where the last of `results` is
-// made; these are all that others read of them, after that place. `operands`: what they read but do not make. False,
+// Puts a Chain in the place of the nodes, in this order, which is one of the graph's, where the last of them stands;
+// `results` are all that others read of them, after that place. `operands`: what they read but do not make. False,
 // and an untouched graph: one of these is twice among them.
 Result<bool> enclose_nodes(Graph& graph, std::span<Node* const> nodes, std::vector<Value*> operands,
                            const std::vector<Value*>& results);

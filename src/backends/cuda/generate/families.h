@@ -152,6 +152,8 @@ Status generate_conv(const Problem& problem, const BindArgs& args, std::vector<L
 Status generate_gemm(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_move(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 // Several concatenations by one launch.
+Status generate_cached_attention(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+double estimate_cached_attention(const Problem& problem);
 Status generate_concats(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_reformat(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_gather(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);

@@ -1,5 +1,6 @@
 // Generated kernels without a GPU: they compile for the architectures that are built for, and keep to registers.
 // (That they compute the right thing is the conformance suite's business, which runs them on the processor.)
+// Why so long: sources of all kinds, and the tests that go through them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -187,6 +188,30 @@ std::vector<Sample> mixed_sources() {
   return samples;
 }
 
+// An attention that reads caches where they lie.
+std::vector<Sample> cached_sources() {
+  std::vector<Sample> samples;
+  for (const bool kept : {false, true}) {
+    Problem p;
+    p.params = CachedAttentionParams{.concats = box_params(ConcatsParams{.axis = 2, .counts = {2, 2}, .perms = {}}),
+                                     .attention = box_params(AttentionParams{.scale = 0.1}),
+                                     .keys = kept ? 1 : 0};
+    for (int i = 0; i < 2; ++i) {
+      p.inputs.push_back(tensor(DType::kF32, {1, 4, 70, 128}));
+      p.inputs.push_back(tensor(DType::kF16, {1, 4, 2, 128}));
+    }
+    p.inputs.push_back(tensor(DType::kF16, {1, 8, 2, 128}));
+    p.outputs = {tensor(DType::kF16, {1, 8, 2, 128})};
+    if (kept) p.outputs.resize(3, tensor(DType::kF16, {1, 4, 72, 128}));
+    p.num_main = 5;
+    std::vector<Launch> launches;
+    const Status status = generate_at_optimum(p, &launches);
+    EXPECT_TRUE(status.ok()) << status.to_string();
+    for (Launch& launch : launches) samples.push_back({"cached attention", std::move(launch.source)});
+  }
+  return samples;
+}
+
 // By hand, before and after a change that must leave the sources as they are: writes them to the file $WOOTZ_TEST_OUT.
 TEST(Generated, DISABLED_WriteSources) {
   const char* path = std::getenv("WOOTZ_TEST_OUT");
@@ -207,6 +232,7 @@ TEST(Generated, EveryKernelFileIsUsed) {
   for (Sample& sample : late_sources()) samples.push_back(std::move(sample));
   for (Sample& sample : border_sources()) samples.push_back(std::move(sample));
   for (Sample& sample : mixed_sources()) samples.push_back(std::move(sample));
+  for (Sample& sample : cached_sources()) samples.push_back(std::move(sample));
   for (const Sample& sample : samples)
     std::erase_if(unused, [&](const std::string& line) { return sample.source.find(line) != std::string::npos; });
   std::erase_if(unused, [](const std::string& line) { return prelude().find(line) != std::string::npos; });
@@ -222,6 +248,7 @@ TEST(Generated, CompilesForEveryArchitectureWithoutSpilling) {
   for (Sample& sample : late_sources()) samples.push_back(std::move(sample));
   for (Sample& sample : border_sources()) samples.push_back(std::move(sample));
   for (Sample& sample : mixed_sources()) samples.push_back(std::move(sample));
+  for (Sample& sample : cached_sources()) samples.push_back(std::move(sample));
   if (std::getenv("WOOTZ_TEST_CASE") == nullptr) {
     ASSERT_GT(samples.size(), 300u);
   }
