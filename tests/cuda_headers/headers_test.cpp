@@ -50,6 +50,14 @@ constexpr bool kCalledAlike<R (*)(P...), S (*)(Q...)> = [] {
 #define SAME_SIZE(name) \
   static_assert(sizeof(ours::name) == sizeof(::name) && alignof(ours::name) == alignof(::name), #name);
 
+SAME(CU_TENSOR_MAP_DATA_TYPE_FLOAT16)
+SAME(CU_TENSOR_MAP_DATA_TYPE_BFLOAT16)
+SAME(CU_TENSOR_MAP_INTERLEAVE_NONE)
+SAME(CU_TENSOR_MAP_SWIZZLE_128B)
+SAME(CU_TENSOR_MAP_L2_PROMOTION_L2_256B)
+SAME(CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
+static_assert(sizeof(ours::CUtensorMap) == sizeof(::CUtensorMap) &&
+              alignof(ours::CUtensorMap) >= alignof(::CUtensorMap));
 SAME(CUDA_SUCCESS)
 SAME(CUDA_ERROR_INVALID_VALUE)
 SAME(CUDA_ERROR_OUT_OF_MEMORY)

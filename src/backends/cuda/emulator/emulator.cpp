@@ -31,9 +31,9 @@ constexpr size_t kKernelsPerUnit = 64;
 
 enum class Parameter { kNumber, kPointer, kMap };
 struct Kernel {
-  std::string body;            // the source after the prelude
-  bool meets = false;          // its threads wait for each other
-  unsigned cluster = 1;        // blocks along z that do so
+  std::string body;      // the source after the prelude
+  bool meets = false;    // its threads wait for each other
+  unsigned cluster = 1;  // blocks along z that do so
   std::vector<Parameter> parameters;
   void (*run)(void**) = nullptr;
 };

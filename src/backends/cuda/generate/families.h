@@ -2,8 +2,8 @@
 // in, text out. What it cannot do it refuses, also for problems from plan files.
 #pragma once
 
-#include "backends/cuda/generate/source.h"
 #include "backends/cuda/generate/fed_tiles.h"
+#include "backends/cuda/generate/source.h"
 #include "backends/cuda/generate/tiles.h"
 
 namespace wootz::cuda {

@@ -40,10 +40,16 @@ std::string wide_product(const FedTile& tile, DType type) {
 
 void write_numbers(const FedProduct& p, const FedTile& tile, KernelSource* source) {
   const TileProduct& b = p.b;
-  const std::pair<const char*, int64_t> fixed[] = {
-      {"kRows", tile.rows}, {"kColumns", tile.columns}, {"kStages", tile.stages}, {"kInTurn", tile.in_turn},
-      {"kTwo", 0},          {"kCluster", 1},            {"kDirect", 1},           {"kScaled", 0},
-      {"kCorrected", 0},    {"kShort", 0}};
+  const std::pair<const char*, int64_t> fixed[] = {{"kRows", tile.rows},
+                                                   {"kColumns", tile.columns},
+                                                   {"kStages", tile.stages},
+                                                   {"kInTurn", tile.in_turn},
+                                                   {"kTwo", 0},
+                                                   {"kCluster", 1},
+                                                   {"kDirect", 1},
+                                                   {"kScaled", 0},
+                                                   {"kCorrected", 0},
+                                                   {"kShort", 0}};
   for (const auto& [name, value] : fixed) source->fixed(name, value);
   source->fixed_real("kScale", b.scale);
   const bool w = b.window;
@@ -76,7 +82,8 @@ double us_of(const FedProduct& p, const FedTile& tile, double bytes) {
   constexpr double kStartUs = 3, kBytesPerUs = 3.6e6, kShown = 0.3, kStoreUs = 0.3;
   const auto rounds = static_cast<double>(pieces(tiles_of(p, tile), kMultiprocessors));
   const double macs = static_cast<double>(tile.rows * tile.columns * p.stages * kPlaces);
-  const double compute = rounds * (macs / tile.macs_per_us + (tile.in_turn ? 0 : kStoreUs)), memory = bytes / kBytesPerUs;
+  const double compute = rounds * (macs / tile.macs_per_us + (tile.in_turn ? 0 : kStoreUs)),
+               memory = bytes / kBytesPerUs;
   return kStartUs + std::max(compute, memory) + kShown * std::min(compute, memory);
 }
 
@@ -149,7 +156,8 @@ Result<std::optional<PackedForm>> pack_fed(const Problem& problem, int input, co
       if (n >= p.b.columns) continue;
       for (int64_t tap = 0; tap < taps; ++tap)
         std::memcpy(&to[static_cast<size_t>((line * p.stages + tap * p.lines) * kPlaces * 2)],
-                    &from.bytes[static_cast<size_t>((n * taps + tap) * channels * 2)], static_cast<size_t>(channels * 2));
+                    &from.bytes[static_cast<size_t>((n * taps + tap) * channels * 2)],
+                    static_cast<size_t>(channels * 2));
     }
     return to;
   }));

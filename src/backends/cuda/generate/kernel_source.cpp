@@ -12,7 +12,6 @@ namespace {
 constexpr const char *kMapPointer = "const TensorMap*", *kMapArgument = "const __grid_constant__ TensorMap";
 const std::string kMapType = "struct alignas(64) TensorMap {\n  u64 opaque[16];\n};\n";
 
-
 constexpr int64_t kIntEnd = int64_t{1} << 31;
 
 bool differs(const TensorDesc& t, const Dims& bound) { return t.dtype != DType::kInvalid && !(bound == t.dims); }

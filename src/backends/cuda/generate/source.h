@@ -33,8 +33,8 @@ struct Launch {
   LaunchSize size;
   std::vector<Pointer> pointers;
   std::vector<TensorView> views;  // of some of them, which the kernel gets as maps
-  std::vector<int64_t> numbers;  // that it takes behind them, each an s64
-  size_t workspace = 0;          // bytes of scratch memory that it writes or reads
+  std::vector<int64_t> numbers;   // that it takes behind them, each an s64
+  size_t workspace = 0;           // bytes of scratch memory that it writes or reads
 };
 
 // A part of a step, which is a problem of its own: where its operands and results are among the step's, or in the

@@ -1,5 +1,5 @@
-// Products and convolutions of many rows on a Hopper GPU's tensor cores in 16 bits: one thread feeds a ring of stages in
-// shared memory by the unit for tensors, rows of x as the taps of a window cover them and columns of w; two teams of
+// Products and convolutions of many rows on a Hopper GPU's tensor cores in 16 bits: one thread feeds a ring of stages
+// in shared memory by the unit for tensors, rows of x as the taps of a window cover them and columns of w; two teams of
 // four warps multiply. A block takes one tile after the other: both teams half of its rows, or with kInTurn each every
 // other tile, so that one stores while the other multiplies. The problem: X; Y; kRows, kColumns: of a tile; kStages;
 // kInTurn; kTwo: places of the sum from `first` stages on are read from a second image, second_of(p), at other steps;
