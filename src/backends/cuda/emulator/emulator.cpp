@@ -599,6 +599,29 @@ CUresult launch_config(const CUlaunchConfig* c, CUfunction function, void** argu
                 arguments, nullptr);
 }
 
+void add_streams(Driver* t) {
+  t->cuStreamCreate = emulator_stream_create;
+  t->cuStreamDestroy_v2 = emulator_stream_destroy;
+  t->cuStreamSynchronize = stream_wait;
+  t->cuStreamGetCtx = emulator_stream_context;
+  t->cuStreamIsCapturing = emulator_is_capturing;
+  t->cuStreamWaitEvent = emulator_wait_event;
+  t->cuStreamBeginCapture_v2 = emulator_begin_capture;
+  t->cuThreadExchangeStreamCaptureMode = emulator_exchange_capture_mode;
+  t->cuStreamEndCapture = emulator_end_capture;
+  t->cuEventCreate = emulator_event_create;
+  t->cuEventDestroy_v2 = emulator_event_destroy;
+  t->cuEventRecord = emulator_event_record;
+  t->cuEventRecordWithFlags = emulator_event_record_with_flags;
+  t->cuEventSynchronize = emulator_event_synchronize;
+  t->cuEventElapsedTime = emulator_event_elapsed;
+  t->cuGraphInstantiateWithFlags = instantiate;
+  t->cuGraphExecUpdate_v2 = update;
+  t->cuGraphLaunch = graph_launch;
+  t->cuGraphDestroy = emulator_graph_destroy;
+  t->cuGraphExecDestroy = emulator_exec_destroy;
+}
+
 Driver make_table() {
   Driver t;
   t.cuInit = init;
@@ -626,26 +649,7 @@ Driver make_table() {
   t.cuMemcpy = copy;
   t.cuMemcpyAsync = copy_async;
   t.cuMemsetD8Async = fill_async;
-  t.cuStreamCreate = emulator_stream_create;
-  t.cuStreamDestroy_v2 = emulator_stream_destroy;
-  t.cuStreamSynchronize = stream_wait;
-  t.cuStreamGetCtx = emulator_stream_context;
-  t.cuStreamIsCapturing = emulator_is_capturing;
-  t.cuStreamWaitEvent = emulator_wait_event;
-  t.cuStreamBeginCapture_v2 = emulator_begin_capture;
-  t.cuThreadExchangeStreamCaptureMode = emulator_exchange_capture_mode;
-  t.cuStreamEndCapture = emulator_end_capture;
-  t.cuEventCreate = emulator_event_create;
-  t.cuEventDestroy_v2 = emulator_event_destroy;
-  t.cuEventRecord = emulator_event_record;
-  t.cuEventRecordWithFlags = emulator_event_record_with_flags;
-  t.cuEventSynchronize = emulator_event_synchronize;
-  t.cuEventElapsedTime = emulator_event_elapsed;
-  t.cuGraphInstantiateWithFlags = instantiate;
-  t.cuGraphExecUpdate_v2 = update;
-  t.cuGraphLaunch = graph_launch;
-  t.cuGraphDestroy = emulator_graph_destroy;
-  t.cuGraphExecDestroy = emulator_exec_destroy;
+  add_streams(&t);
   t.cuModuleLoadData = load_module;
   t.cuModuleUnload = unload_module;
   t.cuModuleGetFunction = get_function;
