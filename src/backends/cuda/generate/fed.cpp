@@ -40,18 +40,10 @@ std::string wide_product(const FedTile& tile, DType type) {
 
 void write_numbers(const FedProduct& p, const FedTile& tile, KernelSource* source) {
   const TileProduct& b = p.b;
-  const std::pair<const char*, int64_t> fixed[] = {{"kRows", tile.rows},
-                                                   {"kColumns", tile.columns},
-                                                   {"kStages", tile.stages},
-                                                   {"kInTurn", tile.in_turn},
-                                                   {"kTwo", 0},
-                                                   {"kCluster", 1},
-                                                   {"kDirect", 1},
-                                                   {"kScaled", 0},
-                                                   {"kCorrected", 0},
-                                                   {"kShort", 0}};
+  const std::pair<const char*, int64_t> fixed[] = {
+      {"kRows", tile.rows}, {"kColumns", tile.columns}, {"kStages", tile.stages}, {"kInTurn", tile.in_turn}};
   for (const auto& [name, value] : fixed) source->fixed(name, value);
-  source->fixed_real("kScale", b.scale);
+  add_float_sums(b.scale, source);
   const bool w = b.window;
   const int64_t tiles = tiles_of(p, tile);
   const std::pair<const char*, int64_t> numbers[] = {{"rows", b.rows},
@@ -66,9 +58,6 @@ void write_numbers(const FedProduct& p, const FedTile& tile, KernelSource* sourc
                                                      {"dilation_h", w ? b.dilation_h : 1},
                                                      {"taps_w", b.taps_w},
                                                      {"lines", p.lines},
-                                                     {"second_w", 1},
-                                                     {"second_h", 1},
-                                                     {"first", p.first},
                                                      {"stages", p.stages},
                                                      {"tiles_m", pieces(b.rows, tile.rows)},
                                                      {"tiles", tiles},
@@ -98,7 +87,7 @@ Result<FedProduct> describe_fed(const Problem& problem, const BindArgs& args) {
   if (b.batch != 1 || b.planes || !b.packed) return unsupported("several matrices, or results by planes");
   if (b.columns % 8 != 0) return unsupported("{} columns, which are not stored by eight", b.columns);
   p.lines = pieces(b.channels, kPlaces);
-  p.first = p.stages = b.taps_h * b.taps_w * p.lines;
+  p.stages = b.taps_h * b.taps_w * p.lines;
   if (b.rows * b.columns == 0) return p;
   const DType type = problem.inputs[0].dtype;
   for (const FedTile& tile : kFedTiles) {
@@ -176,7 +165,6 @@ Status generate_fed(const Problem& problem, const BindArgs& args, size_t index, 
   source.operand("Y* __restrict__", "y", {true, 0});
   source.view("x", {false, p.reads.x}, view_of_rows(p, type, tile));
   source.view("w", {false, p.reads.w}, view_of_columns(p, type, tile));
-  source.code("W_FN const TensorMap* second_of(const Operands&) { return nullptr; }\n");
   WOOTZ_RETURN_IF_ERROR(write_by_eight(p.reads.problem, {p.reads.dims, p.reads.made, {}}, p.b.columns,
                                        {.w = p.reads.w, .halves_ahead = true}, &source));
   source.code(wide_product(tile, type));

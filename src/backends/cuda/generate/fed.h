@@ -10,8 +10,7 @@ struct FedProduct {
   TileReads reads;
   TileProduct b;
   int64_t lines = 1;   // of a tap's channels: 64 each
-  int64_t first = 1;   // stages of x
-  int64_t stages = 1;  // of all
+  int64_t stages = 1;  // of the sum
   int64_t padded_columns() const { return (b.columns + 31) / 32 * 32; }
   int64_t weight_bytes() const { return padded_columns() * stages * 128; }
 };

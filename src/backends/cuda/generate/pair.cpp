@@ -266,14 +266,9 @@ void write_numbers(const Pair& pair, const Dims& x, const Dims& z, int64_t block
                                                    {"kColumns", pair.columns},
                                                    {"kNext", pair.next_columns},
                                                    {"kTapsH", pair.taps_h},
-                                                   {"kTapsW", pair.taps_w},
-                                                   {"kCluster", 1},
-                                                   {"kDirect", 1},
-                                                   {"kScaled", 0},
-                                                   {"kCorrected", 0},
-                                                   {"kShort", 0}};
+                                                   {"kTapsW", pair.taps_w}};
   for (const auto& [name, value] : fixed) source->fixed(name, value);
-  source->fixed_real("kScale", 1);
+  add_float_sums(1, source);
   const std::pair<const char*, int64_t> numbers[] = {{"columns", pair.columns},
                                                      {"in_h", x[2]},
                                                      {"in_w", x[3]},

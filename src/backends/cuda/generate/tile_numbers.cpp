@@ -53,6 +53,13 @@ void add_product(const TileProduct& b, const Tile& tile, KernelSource* source) {
   for (const auto& [name, value] : window) source->number(name, b.window ? value : 1);
 }
 
+void add_float_sums(double scale, KernelSource* source) {
+  const std::pair<const char*, int64_t> fixed[] = {
+      {"kCluster", 1}, {"kDirect", 1}, {"kScaled", 0}, {"kCorrected", 0}, {"kShort", 0}};
+  for (const auto& [name, value] : fixed) source->fixed(name, value);
+  source->fixed_real("kScale", scale);
+}
+
 void add_wholes(const TileProduct& b, const Tile& tile, bool arguments, KernelSource* source) {
   const int64_t step = tile.line / b.size * tile.shares * tile.cluster;
   source->fixed("kAllRows", !arguments && b.rows % tile.rows == 0);

@@ -2,12 +2,10 @@
 // in shared memory by the unit for tensors, rows of x as the taps of a window cover them and columns of w; two teams of
 // four warps multiply. A block takes one tile after the other: both teams half of its rows, or with kInTurn each every
 // other tile, so that one stores while the other multiplies. The problem: X; Y; kRows, kColumns: of a tile; kStages;
-// kInTurn; kTwo: places of the sum from `first` stages on are read from a second image, second_of(p), at other steps;
-// TensorMap x, w: of kRows windows and of kColumns columns, which lie so, 32 at a time, that a thread's sums are
-// eight neighbours; w_wide_mma(); Constants {rows, columns; out_w, out_h; stride_w, stride_h, pad_left, pad_top,
-// dilation_w, dilation_h, taps_w, lines: of a tap, in stages; second_w, second_h: steps in x2; stages, first; tiles_m,
-// tiles, blocks}; at(), ahead() and results() as of gemm/tile.cuh, with kVector of 8. Rows of the result have less than
-// 2^31 elements in all.
+// kInTurn; TensorMap x, w: of kRows windows and of kColumns columns, which lie so, 32 at a time, that a thread's sums
+// are eight neighbours; w_wide_mma(); Constants {rows, columns; out_w, out_h; stride_w, stride_h, pad_left, pad_top,
+// dilation_w, dilation_h, taps_w; lines: stages of a tap; stages: of a sum; tiles_m, tiles, blocks}; at(), ahead() and
+// results() as of gemm/tile.cuh, with kVector of 8. The result has less than 2^31 elements.
 #pragma once
 #include "backends/cuda/kernels/gemm/feed.cuh"
 #include "backends/cuda/kernels/gemm/rescale.cuh"
@@ -57,17 +55,10 @@ W_FN void feed_columns(const Operands& p, const Ring& ring, int stage, int k, in
   w_fetch_lines(ring.stages + stage * kStageBytes + kRowBytes, p.w, ring.full + stage, k * kPlaces, n);
 }
 
-W_FN void feed_rows(const Operands& p, const Constants& c, const Ring& ring, int stage, int k, const TileAt& at,
+W_FN void feed_rows(const Operands& p, const Constants& c, const Ring& ring, int stage, const TileAt& at,
                     const Walk& walk) {
   u8* const to = ring.stages + stage * kStageBytes;
   const Corner& w = at.window;
-  if constexpr (kTwo) {
-    if (k >= c.first) {
-      const Corner second = {w.x * c.second_w, w.y * c.second_h, w.image};
-      w_fetch_pixels(to, second_of(p), ring.full + stage, (k - c.first) * kPlaces, second, 0, 0);
-      return;
-    }
-  }
   const Corner first = {w.x * c.stride_w - c.pad_left, w.y * c.stride_h - c.pad_top, w.image};
   w_fetch_pixels(to, p.x, ring.full + stage, walk.line * kPlaces, first, walk.s * c.dilation_w, walk.r * c.dilation_h);
 }
@@ -89,7 +80,7 @@ W_FN void feed(const Operands& p, const Constants& c, const Ring& ring) {
         w_bar_wait(ring.empty + spot.stage, spot.parity);
         feed_columns(p, ring, spot.stage, k, at.n);
       }
-      feed_rows(p, c, ring, spot.stage, k, at, walk);
+      feed_rows(p, c, ring, spot.stage, at, walk);
     }
   }
 }
