@@ -121,6 +121,16 @@ class KernelTest : public ::testing::TestWithParam<KernelLine> {
   std::vector<Prepared> prepared_;
 };
 
+// The convolutions that chains consist of are problems of two dozen kernels each, and what most of the emulator's time
+// went into: a kernel computes a third of them, another third with another seed. It has those written for it besides.
+bool is_left_to_others(const KernelLine& line, const KernelCase& c) {
+  constexpr size_t kShare = 3;
+  if (!cuda::emulator_in_use() || std::string_view(line.backend) != "cuda" || line.family != Family::kConv)
+    return false;
+  if (!c.name.starts_with("chain/") && !c.name.starts_with("fuse_bottlenecks/")) return false;
+  return std::hash<std::string>()(fmt::format("{} {} {}", test_seed(), line.name(), c.name)) % kShare != 0;
+}
+
 TEST_P(KernelTest, AgreesWithTheReference) {
   const KernelLine& line = GetParam();
   WOOTZ_NEEDS_ISA(line.isa == Isa::kNone || usable_isa() >= line.isa, isa_name(line.isa));
@@ -134,6 +144,7 @@ TEST_P(KernelTest, AgreesWithTheReference) {
     size_t taken = 0;
     for (const KernelCase* c : cases_of(all, family)) {
       if (!c->written && taken >= most) break;
+      if (is_left_to_others(line, *c)) continue;
       const std::vector<Candidate> candidates = candidates_of(line, c->problem);
       taken += !c->written && !candidates.empty();
       for (const Candidate& candidate : candidates) add(*c, candidate);
