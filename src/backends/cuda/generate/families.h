@@ -151,9 +151,10 @@ Status generate_pool(const Problem& problem, const BindArgs& args, std::vector<L
 Status generate_conv(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_gemm(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_move(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
-// Several concatenations by one launch.
+// An attention of few rows that reads caches where they lie.
 Status generate_cached_attention(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 double estimate_cached_attention(const Problem& problem);
+// Several concatenations by one launch.
 Status generate_concats(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_reformat(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_gather(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);

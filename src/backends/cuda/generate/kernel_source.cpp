@@ -10,7 +10,7 @@ namespace wootz::cuda {
 namespace {
 
 constexpr const char *kMapPointer = "const TensorMap*", *kMapArgument = "const __grid_constant__ TensorMap";
-const std::string kMapType = "struct alignas(64) TensorMap {\n  u64 opaque[16];\n};\n";
+constexpr const char* kMapType = "struct alignas(64) TensorMap {\n  u64 opaque[16];\n};\n";
 
 constexpr int64_t kIntEnd = int64_t{1} << 31;
 
