@@ -4,8 +4,10 @@
 // time, a kernel is given those that are written for it and WOOTZ_KERNEL_PROBLEMS others, drawn by the seed; 0 is all.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <random>
 #include <set>
 
 #include "backends/cuda/cublaslt/fp8.h"
@@ -121,21 +123,55 @@ class KernelTest : public ::testing::TestWithParam<KernelLine> {
   std::vector<Prepared> prepared_;
 };
 
-// The convolutions that chains consist of are problems of two dozen kernels each, and what most of the emulator's time
-// went into: a kernel computes a third of them, another third with another seed. It has those written for it besides.
-bool is_left_to_others(const KernelLine& line, const KernelCase& c) {
-  constexpr size_t kShare = 3;
-  if (!cuda::emulator_in_use() || std::string_view(line.backend) != "cuda" || line.family != Family::kConv)
-    return false;
-  if (!c.name.starts_with("chain/") && !c.name.starts_with("fuse_bottlenecks/")) return false;
-  return std::hash<std::string>()(fmt::format("{} {} {}", test_seed(), line.name(), c.name)) % kShare != 0;
+// Whether it is one of many that differ by a tile's extents: their names but for these, and how many have the same.
+bool is_one_of_many(const KernelLine& line) {
+  constexpr int kMany = 6;
+  const auto stem = [](const KernelLine& l) { return l.kernel.substr(0, l.kernel.rfind('_')); };
+  const auto same = [&](const KernelLine& l) { return l.family == line.family && stem(l) == stem(line); };
+  return std::count_if(kernel_lines().begin(), kernel_lines().end(), same) >= kMany;
+}
+
+// Most of the emulator's time goes into tiles of products, and among their problems into convolutions that chains
+// consist of: a tile computes a half of its problems, and of these convolutions a sixth; others with another seed.
+bool is_left_to_others(const KernelLine& line, const KernelCase& c, bool one_of_many) {
+  if (!cuda::emulator_in_use() || std::string_view(line.backend) != "cuda" || line.library()) return false;
+  const bool of_a_chain =
+      line.family == Family::kConv && (c.name.starts_with("chain/") || c.name.starts_with("fuse_bottlenecks/"));
+  const size_t share = (one_of_many ? 2 : 1) * (of_a_chain ? 3 : 1);
+  return std::hash<std::string>()(fmt::format("{} {} {}", test_seed(), line.name(), c.name)) % share != 0;
+}
+
+// Of a kernel's problems: one or two of the smaller ones, drawn by the seed. What matters are its barriers.
+std::vector<std::pair<const KernelCase*, Candidate>> for_races(const KernelLine& line, const Library& all) {
+  constexpr size_t kMost = 2;
+  std::vector<std::pair<const KernelCase*, Candidate>> found;
+  for (const KernelCase* c : cases_of(all, line.family))
+    for (Candidate& candidate : candidates_of(line, c->problem)) found.emplace_back(c, std::move(candidate));
+  const auto size_of = [](const KernelCase& c) {
+    int64_t size = 0;
+    for (const std::vector<HostTensor>* list : {&c.inputs, &c.expected})
+      for (const HostTensor& t : *list) size += t.valid() ? t.volume() : 0;
+    return size;
+  };
+  std::stable_sort(found.begin(), found.end(),
+                   [&](const auto& a, const auto& b) { return size_of(*a.first) < size_of(*b.first); });
+  found.resize((found.size() + 1) / 2);
+  std::mt19937_64 rng(test_seed());
+  std::shuffle(found.begin(), found.end(), rng);
+  if (found.size() > kMost) found.resize(kMost);
+  return found;
 }
 
 TEST_P(KernelTest, AgreesWithTheReference) {
   const KernelLine& line = GetParam();
   WOOTZ_NEEDS_ISA(line.isa == Isa::kNone || usable_isa() >= line.isa, isa_name(line.isa));
   const Library& all = library(line.backend);
+  if (cuda::emulator_searches_races() && !line.library() && line.backend == std::string_view("cuda")) {
+    for (const auto& [c, candidate] : for_races(line, all)) add(*c, candidate);
+    return run_all();
+  }
   const size_t most = most_problems(line.backend);
+  const bool one_of_many = is_one_of_many(line);
   constexpr size_t kAtOnce = 400;  // prepared before the first runs: what is compiled is compiled together
   size_t before = 0;
   for (int f = 0; f < kFamilyCount; ++f) {
@@ -144,7 +180,7 @@ TEST_P(KernelTest, AgreesWithTheReference) {
     size_t taken = 0;
     for (const KernelCase* c : cases_of(all, family)) {
       if (!c->written && taken >= most) break;
-      if (is_left_to_others(line, *c)) continue;
+      if (is_left_to_others(line, *c, one_of_many)) continue;
       const std::vector<Candidate> candidates = candidates_of(line, c->problem);
       taken += !c->written && !candidates.empty();
       for (const Candidate& candidate : candidates) add(*c, candidate);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backends/cuda/emulator/memory.h"
+#include "backends/cuda/emulator/races.h"
 #include "tuner/layout/relayout.h"
 
 namespace wootz::kernels {
@@ -56,6 +58,7 @@ Status KernelRun::place_inputs(const KernelCase& c) {
     if (bytes != 0) WOOTZ_RETURN_IF_ERROR(device_->copy(memory, from, bytes, stream_));
     if (stream_ != nullptr) WOOTZ_RETURN_IF_ERROR(stream_->synchronize());  // `placed` goes away
     inputs_.back() = memory;
+    if (!problem_.inputs[i].constant) cuda::mark_as_made(cuda::host_address(memory), bytes);
   }
   return Status();
 }

@@ -2,6 +2,7 @@
 #include "backends/cuda/emulator/emulator.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,12 +14,15 @@
 #include <fstream>
 #include <map>
 #include <mutex>
+#include <random>
 #include <vector>
 
 #include "backends/cuda/device/driver.h"
 #include "backends/cuda/emulator/fibers.h"
+#include "backends/cuda/emulator/head.h"
 #include "backends/cuda/emulator/maps.h"
 #include "backends/cuda/emulator/memory.h"
+#include "backends/cuda/emulator/races.h"
 #include "backends/cuda/emulator/streams.h"
 #include "backends/cuda/generate/source.h"
 #include "backends/cuda/jit/code_store.h"
@@ -30,12 +34,20 @@ namespace {
 constexpr size_t kKernelsPerUnit = 64;
 
 enum class Parameter { kNumber, kPointer, kMap };
+// What a unit was compiled to: its memory that kernels write.
+struct Library {
+  std::string path;
+  const char *base = nullptr, *data = nullptr;
+  size_t data_bytes = 0;
+};
 struct Kernel {
   std::string body;      // the source after the prelude
   bool meets = false;    // its threads wait for each other
+  bool waits = false;    // by itself for the kernel ahead, somewhere
   unsigned cluster = 1;  // blocks along z that do so
   std::vector<Parameter> parameters;
   void (*run)(void**) = nullptr;
+  const Library* library = nullptr;  // of its unit, where races are searched
 };
 
 // A module of one GPU; its kernel is compiled once for all.
@@ -50,7 +62,9 @@ struct State {
   std::map<std::string, std::unique_ptr<Kernel>> kernels;  // by their source
   std::map<uintptr_t, std::unique_ptr<Loaded>> loaded;     // by address, as a CUmodule and CUfunction have it
   std::vector<Kernel*> pending;
+  std::deque<Library> libraries;
   std::string folder, error;
+  bool races = false;    // are searched
   size_t set_aside = 0;  // of the cache
   EmulatorCounts counts;
   std::atomic<CUresult> lost{CUDA_SUCCESS};  // what broke the contexts, for good
@@ -62,144 +76,6 @@ State& state() {
   return *s;
 }
 
-// No header but the smallest: those of the standard library take longer to read than most kernels to compile.
-constexpr const char* kHead = R"(
-#include <stddef.h>
-#define W_ONE(name) double name(double); float name##f(float);
-#define W_TWO(name) double name(double, double); float name##f(float, float);
-extern "C" {
-W_ONE(fabs) W_ONE(sqrt) W_ONE(cbrt) W_ONE(exp) W_ONE(exp2) W_ONE(expm1) W_ONE(log) W_ONE(log2) W_ONE(log10) W_ONE(log1p)
-W_ONE(sin) W_ONE(cos) W_ONE(tan) W_ONE(asin) W_ONE(acos) W_ONE(atan) W_ONE(sinh) W_ONE(cosh) W_ONE(tanh)
-W_ONE(asinh) W_ONE(acosh) W_ONE(atanh) W_ONE(erf) W_ONE(erfc) W_ONE(lgamma) W_ONE(tgamma)
-W_ONE(floor) W_ONE(ceil) W_ONE(rint) W_ONE(nearbyint) W_ONE(round) W_ONE(trunc)
-W_TWO(fmod) W_TWO(pow) W_TWO(fmin) W_TWO(fmax) W_TWO(atan2) W_TWO(hypot) W_TWO(copysign) W_TWO(remainder)
-double fma(double, double, double); float fmaf(float, float, float);
-}
-static inline float fabs(float x) { return fabsf(x); }
-#define WOOTZ_ON_HOST 1
-#define W_FN static inline
-#define W_M inline
-#define __global__ static
-#define __launch_bounds__(...)
-#define __grid_constant__
-#define __cluster_dims__(...)
-#define __shared__ static
-#define __restrict__
-struct W3 { unsigned x, y, z; };
-struct WHost { float (*h2f)(unsigned short); unsigned short (*f2h)(float); void (*meet)(); void* slots; W3 thread, block; unsigned fiber, rank, threads, arrived; };
-extern "C" WHost* w_host; WHost* w_host = nullptr;
-#define threadIdx (w_host->thread)
-#define blockIdx (w_host->block)
-#define __syncthreads() w_host->meet()
-static inline float w_h2f(unsigned short h) { return w_host->h2f(h); }
-static inline unsigned short w_f2h(float f) { return w_host->f2h(f); }
-static inline float w_bits2f(unsigned b) { float f; __builtin_memcpy(&f, &b, 4); return f; }
-static inline unsigned w_max_halves(unsigned a, unsigned b) {  // that are not negative
-  const unsigned lo = (a & 65535) > (b & 65535) ? a & 65535 : b & 65535, hi = a >> 16 > b >> 16 ? a >> 16 : b >> 16;
-  return hi << 16 | lo;
-}
-static inline unsigned w_f2bits(float f) { unsigned b; __builtin_memcpy(&b, &f, 4); return b; }
-static inline unsigned long long w_d2bits(double d) { unsigned long long b; __builtin_memcpy(&b, &d, 8); return b; }
-static inline float w_times(float a, float b) { return a * b; }
-static inline float w_least(float a, float b) { return a != a || a < b ? a : b; }
-static inline int w_here(int v) { return v; }
-static inline float w_fraction(float a, float b, float c) {
-  const float d = fmaf(a, b, c);
-  return d > 0 ? d < 1 ? d : 1.0f : 0.0f;
-}
-template <class T> static inline T __shfl_xor_sync(unsigned, T v, int m) {
-  T* s = (T*)w_host->slots; const unsigned t = w_host->fiber;
-  s[t] = v; w_host->meet(); const T r = s[t ^ (unsigned)m]; w_host->meet(); return r;
-}
-template <class X> static inline void w_add(int& d, unsigned a, unsigned b) {
-  for (int k = 0; k < 32; k += 8) d = (int)((unsigned)d + (unsigned)((X)(a >> k) * (signed char)(b >> k)));
-}
-template <class X> static inline void w_add(float& d, unsigned a, unsigned b) {
-  for (int k = 0; k < 32; k += 16) {
-    X x, w; x.x = (unsigned short)(a >> k); w.x = (unsigned short)(b >> k);
-    d += w_get(x) * w_get(w);
-  }
-}
-static inline unsigned w_tf32(unsigned bits) {
-  return (bits & 0x7f800000u) == 0x7f800000u ? bits : (bits + 0x1000u) & ~0x1fffu;
-}
-template <> inline void w_add<float>(float& d, unsigned a, unsigned b) {
-  a &= ~0x1fffu, b &= ~0x1fffu;
-  float x, w;
-  __builtin_memcpy(&x, &a, 4);
-  __builtin_memcpy(&w, &b, 4);
-  d += x * w;
-}
-template <class X, class D> static inline void w_mma(D (&d)[4], unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1) {
-  const unsigned t = w_host->fiber, warp = t & ~31u, own[6] = {a0, a1, a2, a3, b0, b1};
-  unsigned* s = (unsigned*)w_host->slots;
-  for (int i = 0; i < 6; ++i) s[t * 6 + i] = own[i];
-  w_host->meet();
-  for (unsigned e = 0; e < 4; ++e) {
-    const unsigned* a = s + (warp + t % 32 / 4 * 4) * 6 + e / 2;
-    const unsigned* b = s + (warp + (t % 4 * 2 + e % 2) * 4) * 6 + 4;
-    for (int j = 0; j < 4; ++j, a += 6, b += 6)
-      for (int half = 0; half < 2; ++half) w_add<X>(d[e], a[half * 2], b[half]);
-  }
-  w_host->meet();
-}
-template <class P, class RowOf> static inline void w_matrices(P* to, const unsigned char* from, int after, const RowOf& row) {
-  const int lane = (int)(threadIdx.x % 32);
-  for (int j = 0; j < 4; ++j)
-    __builtin_memcpy(&to->v[j], from + after + row(j * 8 + lane / 4) + lane % 4 * 4, 4);
-}
-template <class T> struct Put;
-template <class P, class RowOf> static inline void w_turned_matrices(P* to, const unsigned char* from, const RowOf& row) {
-  const int lane = (int)(threadIdx.x % 32);
-  for (int j = 0; j < 4; ++j)
-    for (int k = 0; k < 2; ++k)
-      __builtin_memcpy((char*)&to->v[j] + k * 2, from + row(j * 8 + lane % 4 * 2 + k) + lane / 4 * 2, 2);
-}
-template <class X> static inline unsigned w_largest(unsigned a, unsigned b) {
-  unsigned d = 0;
-  for (int k = 0; k < 32; k += 16) {
-    X x, y; x.x = (unsigned short)(a >> k); y.x = (unsigned short)(b >> k);
-    const float v = w_get(x), w = w_get(y);
-    d |= (unsigned)(v != v || v > w ? x : y).x << k;
-  }
-  return d;
-}
-template <class X> static inline unsigned w_halves(float first, float second) {
-  return (unsigned)Put<X>::to(first).x | (unsigned)Put<X>::to(second).x << 16;
-}
-template <int kOf, int kGroups> static inline void w_meet(int) { w_host->meet(); }
-static inline void w_begin() {}
-static inline void w_let_next() {}
-static inline void w_after() {}
-static inline void w_prefetch(const void*) {}
-// Arrivals are counted by the cluster's threads, each of which waits before it arrives again.
-static unsigned w_expected[8192];
-static inline void w_cluster_arrive() {
-  w_expected[w_host->fiber] = (w_host->arrived++ / w_host->threads + 1) * w_host->threads;
-}
-static inline void w_cluster_wait() {
-  while (w_host->arrived < w_expected[w_host->fiber]) w_host->meet();
-}
-template <int kBytes, class T, class V> static inline void w_push(T* to, int rank, const V& v) {
-  __builtin_memcpy((char*)to + (rank - (int)w_host->rank) * (long)kBytes, &v, sizeof v);
-}
-static inline void w_copy8(void* to, const void* from) { __builtin_memcpy(to, from, 8); }
-static inline void w_copy16(void* to, const void* from, bool in) {
-  if (in) __builtin_memcpy(to, from, 16); else __builtin_memset(to, 0, 16);
-}
-static inline void w_commit() {}
-template <int N> static inline void w_wait() {}
-#define W_SHARED(name, bytes) alignas(32) static unsigned char of_blocks[kCluster][bytes]; unsigned char* const name = of_blocks[w_host->rank]
-#define W_TABLE(type, name, count) static const type name[count]
-#define W_INF __builtin_inff()
-#define W_NAN __builtin_nanf("")
-template <size_t... I> struct WNumbers {};
-template <size_t N, size_t... I> struct WUpTo : WUpTo<N - 1, N - 1, I...> {};
-template <size_t... I> struct WUpTo<0, I...> { typedef WNumbers<I...> type; };
-template <class... A, size_t... I> static void w_spread(void (*f)(A...), void** a, WNumbers<I...>) { f(*(A*)a[I]...); }
-template <class... A> static void w_invoke(void (*f)(A...), void** a) { w_spread(f, a, typename WUpTo<sizeof...(A)>::type()); }
-)";
-
 struct Host {
   float (*h2f)(uint16_t);
   uint16_t (*f2h)(float);
@@ -210,10 +86,12 @@ struct Host {
   } thread, block;
   unsigned fiber, rank;       // of a cluster: the thread's number and its block's
   unsigned threads, arrived;  // of a cluster: how many it has, how many have come to its barrier
+  void (*event)(int, const void*, long, long);
+  const char *stack, *stack_end, *slots_end;  // memory that no other thread uses, or all
 };
 constexpr size_t kSlotBytes = 24;  // of a thread
 std::vector<double> g_slots(8 * 1024 * kSlotBytes / sizeof(double));
-Host g_host{f16_to_f32, f32_to_f16, meet_fibers, nullptr, {}, {}, 0, 0, 0, 0};
+Host g_host{f16_to_f32, f32_to_f16, meet_fibers, nullptr, {}, {}, 0, 0, 0, 0, race_event, nullptr, nullptr, nullptr};
 
 unsigned g_block = 1, g_first = 0;  // threads of a block; the first of the blocks that run, along z
 
@@ -222,6 +100,10 @@ void set_thread(unsigned t) {
   g_host.rank = t / g_block;
   g_host.block.z = g_first + g_host.rank;
   g_host.fiber = t;
+  if (!state().races) return;
+  const auto [stack, bytes] = fiber_stack();
+  g_host.stack = stack;
+  g_host.stack_end = stack + bytes;
 }
 
 std::string replace_all(std::string text, const std::string& from, const std::string& to) {
@@ -238,7 +120,7 @@ struct Unit {
 
 // Nothing in it says when it was compiled or for whom: the same kernels are the same file, which ccache knows.
 std::string text_of(const Unit& unit) {
-  std::string text = kHead + prelude();
+  std::string text = kernel_head(state().races) + prelude();
   for (size_t i = 0; i < unit.kernels.size(); ++i) {
     const std::string name = fmt::format("wootz_kernel_{}", i);
     std::string body = replace_all(unit.kernels[i]->body, "extern \"C\" ", "");
@@ -259,11 +141,34 @@ Status write_unit(Unit* unit, std::string* command) {
   if (!out) return make_error(Code::kIo, "cannot write {}.cpp", unit->path);
   const char* named = std::getenv("CXX");
   const std::string compiler = named == nullptr || *named == '\0' ? "c++" : named;
-  const std::string compile = fmt::format(
-      "{} -std=c++17 -O1 -w -fPIC -fno-strict-aliasing -ffp-contract=off -c -o {}.o {}.cpp", compiler, name, name);
+  const std::string races =
+      state().races ? fmt::format(" -g1 -fdebug-prefix-map={}=. -fsanitize=thread", state().folder) : "";
+  const std::string compile =
+      fmt::format("{} -std=c++17 -O1 -w -fPIC -fno-strict-aliasing -ffp-contract=off{} -c -o {}.o {}.cpp", compiler,
+                  races, name, name);
   *command = fmt::format("(cd {} && {{ $(command -v ccache) {} || {}; }} && {} -shared -o {}.so {}.o) 2>{}.log",
                          state().folder, compile, compile, compiler, name, name, unit->path);
   return Status();
+}
+
+// Of an open library.
+Library describe(const std::string& path) {
+  Library found{path};
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* data) {
+        auto* const library = static_cast<Library*>(data);
+        if (library->path != info->dlpi_name) return 0;
+        library->base = reinterpret_cast<const char*>(info->dlpi_addr);
+        for (int i = 0; i < info->dlpi_phnum; ++i) {
+          const auto& part = info->dlpi_phdr[i];
+          if (part.p_type != PT_LOAD || (part.p_flags & PF_W) == 0) continue;
+          library->data = library->base + part.p_vaddr;
+          library->data_bytes = part.p_memsz;
+        }
+        return 1;
+      },
+      &found);
+  return found;
 }
 
 Status open_unit(const Unit& unit) {
@@ -274,8 +179,11 @@ Status open_unit(const Unit& unit) {
     return internal_error("the C++ compiler refused generated kernels ({}.cpp):\n{}", unit.path, text.substr(0, 3000));
   }
   *static_cast<Host**>(dlsym(library, "w_host")) = &g_host;
-  for (size_t i = 0; i < unit.kernels.size(); ++i)
+  if (state().races) state().libraries.push_back(describe(unit.path + ".so"));
+  for (size_t i = 0; i < unit.kernels.size(); ++i) {
     unit.kernels[i]->run = reinterpret_cast<void (*)(void**)>(dlsym(library, fmt::format("run_{}", i).c_str()));
+    if (state().races) unit.kernels[i]->library = &state().libraries.back();
+  }
   return Status();
 }
 
@@ -355,6 +263,7 @@ CUresult free_memory(CUdeviceptr memory) {
     std::free(reinterpret_cast<void*>(memory));
     return CUDA_SUCCESS;
   }
+  forget_made(host_address(memory));
   return emulator_free(memory);
 }
 CUresult copy(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
@@ -484,6 +393,7 @@ CUresult load_module(CUmodule* module, const void* image) {
     kernel->body = source.substr(0, prelude().size()) == prelude() ? source.substr(prelude().size()) : source;
     kernel->meets =
         kernel->body.find("w_group<") != std::string::npos || kernel->body.find("__syncthreads") != std::string::npos;
+    kernel->waits = kernel->body.find("griddepcontrol.wait") != std::string::npos;
     constexpr std::string_view kCluster = "__cluster_dims__(1, 1, ";
     if (const size_t at = kernel->body.find(kCluster); at != std::string::npos)
       kernel->cluster = static_cast<unsigned>(std::stoul(kernel->body.substr(at + kCluster.size())));
@@ -527,6 +437,24 @@ std::vector<Parameter> find_parameters(const std::string& body) {
   return parameters;
 }
 
+void run_block(const Kernel& kernel, unsigned block, void** arguments) {
+  if (state().races) {
+    static std::mt19937 order(static_cast<unsigned>(state().counts.kernels));
+    begin_race_block(g_host.block.x, g_host.block.y, g_host.block.z);
+    const FiberRun run{g_host.threads, set_thread, &order, race_progress};
+    if (!run_fibers(run, [&] { kernel.run(arguments), end_race_thread(); })) report_hang();
+    return;
+  }
+  if (kernel.meets) {
+    run_fibers({g_host.threads, set_thread}, [&] { kernel.run(arguments); });
+    return;
+  }
+  for (unsigned t = 0; t < block; ++t) {
+    set_thread(t);
+    kernel.run(arguments);
+  }
+}
+
 CUresult run_kernel(Kernel* kernel, unsigned gx, unsigned gy, unsigned gz, unsigned block, void** arguments) {
   State& s = state();
   const std::lock_guard<std::recursive_mutex> lock(s.mutex);
@@ -538,21 +466,20 @@ CUresult run_kernel(Kernel* kernel, unsigned gx, unsigned gy, unsigned gz, unsig
     if (const Status status = compile_pending(); !status.ok()) return fail(status);
   if (kernel->run == nullptr) return CUDA_ERROR_NOT_FOUND;
   g_host.slots = g_slots.data();
+  g_host.slots_end = reinterpret_cast<const char*>(g_slots.data() + g_slots.size());
   g_host.threads = block * kernel->cluster;
   g_block = block;
+  if (s.races) {
+    const Library& library = *kernel->library;
+    begin_race_launch(
+        {library.data, library.data_bytes, block, kernel->cluster, kernel->waits, library.path, library.base});
+  }
   for (unsigned z = 0; z < gz; z += kernel->cluster)
     for (unsigned y = 0; y < gy; ++y)
       for (unsigned x = 0; x < gx; ++x) {
         g_host.block = {x, y, g_first = z};
         g_host.arrived = 0;
-        if (kernel->meets) {
-          run_fibers(g_host.threads, set_thread, [&] { kernel->run(arguments); });
-          continue;
-        }
-        for (unsigned t = 0; t < block; ++t) {
-          set_thread(t);
-          kernel->run(arguments);
-        }
+        run_block(*kernel, block, arguments);
       }
   return CUDA_SUCCESS;
 }
@@ -709,7 +636,9 @@ void emulator_fail(const EmulatorFault& fault) {
   state().lost = CUDA_SUCCESS;
 }
 
-std::string emulator_faults() { return broken_fences(); }
+std::string emulator_faults() { return broken_fences() + found_races(); }
+
+bool emulator_searches_races() { return state().races; }
 
 bool emulator_in_use() { return !state().folder.empty(); }
 
@@ -720,6 +649,8 @@ Status use_emulator(int devices) {
   std::string folder = std::string(temporary == nullptr ? "/tmp" : temporary) + "/wootz_emulator_XXXXXX";
   if (mkdtemp(folder.data()) == nullptr) return make_error(Code::kIo, "cannot make a folder {}", folder);
   state().folder = folder;
+  const char* const races = std::getenv("WOOTZ_EMULATOR_RACES");
+  state().races = races != nullptr && *races == '1';
   std::atexit([] {
     if (std::getenv("WOOTZ_EMULATOR_KEEP") == nullptr && std::system(("rm -rf " + state().folder).c_str()) != 0) return;
   });

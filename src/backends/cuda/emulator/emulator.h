@@ -15,6 +15,9 @@ namespace wootz::cuda {
 // for what it compiles.
 Status use_emulator(int devices = 1);
 bool emulator_in_use();
+// Kernels run several times as long, and what is wrong with their barriers is a fault (races.h): with the variable
+// WOOTZ_EMULATOR_RACES=1 in the environment when the emulator is put in place.
+bool emulator_searches_races();
 // Of one of its GPUs: allocated and not freed.
 size_t emulator_bytes(int device);
 // Compiles what has been loaded since the last call and not yet been compiled; done by need otherwise.
@@ -53,7 +56,7 @@ void emulator_register(const EmulatorRange& range);
 // To be called before the memory is given back: what comes to lie there is ordinary again.
 void emulator_unregister(const void* begin);
 
-// What was found wrong since the last call: allocations written beyond their end. Empty: nothing.
+// What was found wrong since the last call: allocations written beyond their end, races. Empty: nothing.
 std::string emulator_faults();
 
 }  // namespace wootz::cuda

@@ -3,13 +3,15 @@
 #include <setjmp.h>
 #include <ucontext.h>
 
+#include <algorithm>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 namespace wootz::cuda {
 namespace {
 
-constexpr size_t kStack = 64 * 1024;
+constexpr size_t kStack = 256 * 1024;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || _FORTIFY_SOURCE > 0
 #define WOOTZ_FIBERS_BY_CONTEXT 1  // they follow swapcontext, not a jump to another stack
@@ -58,7 +60,7 @@ void fiber_main() {
 
 void add_fiber() {
   auto fiber = std::make_unique<Fiber>();
-  fiber->stack = std::make_unique<char[]>(kStack);
+  fiber->stack = std::make_unique_for_overwrite<char[]>(kStack);
   getcontext(&fiber->place.context);
   fiber->place.context.uc_stack.ss_sp = fiber->stack.get();
   fiber->place.context.uc_stack.ss_size = kStack;
@@ -69,22 +71,30 @@ void add_fiber() {
 }  // namespace
 
 void meet_fibers() { go(g_fibers[g_current]->place, g_home); }
+unsigned current_fiber() { return g_current; }
+std::pair<const char*, size_t> fiber_stack() { return {g_fibers[g_current]->stack.get(), kStack}; }
 
-void run_fibers(unsigned count, void (*enter)(unsigned), const std::function<void()>& body) {
+bool run_fibers(const FiberRun& run, const std::function<void()>& body) {
   g_body = &body;
-  while (g_fibers.size() < count) add_fiber();
-  for (unsigned t = 0; t < count; ++t) g_fibers[t]->done = false;
-  for (bool any = true; any;) {
-    any = false;
-    for (unsigned t = 0; t < count; ++t) {
-      Fiber& f = *g_fibers[t];
-      if (f.done) continue;
+  while (g_fibers.size() < run.count) add_fiber();
+  std::vector<unsigned> left(run.count);
+  std::iota(left.begin(), left.end(), 0u);
+  for (const unsigned t : left) g_fibers[t]->done = false;
+  while (!left.empty()) {
+    const unsigned long before = run.progress == nullptr ? 0 : run.progress();
+    const size_t waiting = left.size();
+    if (run.order != nullptr) std::shuffle(left.begin(), left.end(), *run.order);
+    for (const unsigned t : left) {
       g_current = t;
-      enter(t);
-      go(g_home, f.place);
-      any = any || !f.done;
+      run.enter(t);
+      go(g_home, g_fibers[t]->place);
     }
+    std::erase_if(left, [](unsigned t) { return g_fibers[t]->done; });
+    if (run.progress == nullptr || left.size() < waiting || run.progress() != before) continue;
+    g_fibers.clear();  // their stacks are in the middle of something
+    return false;
   }
+  return true;
 }
 
 }  // namespace wootz::cuda

@@ -25,6 +25,7 @@ struct Block {
 struct Memory {
   std::mutex mutex;
   std::map<CUdeviceptr, Block> blocks;
+  std::pair<CUdeviceptr, size_t> asked;  // one of these, that was asked for last
   std::string faults;
 };
 Memory& memory() {
@@ -66,6 +67,7 @@ CUresult emulator_free(CUdeviceptr address) {
   check_fence(address, found->second.bytes);
   std::free(host_address(address));
   memory().blocks.erase(found);
+  memory().asked = {};
   return CUDA_SUCCESS;
 }
 
@@ -75,6 +77,18 @@ int device_of_memory(CUdeviceptr address) {
   if (next == memory().blocks.begin()) return kNoDevice;
   const auto& [begin, block] = *std::prev(next);
   return address - begin < std::max<size_t>(block.bytes, 1) ? block.device : kNoDevice;
+}
+
+bool is_device_memory(const void* host) {
+  const auto address = static_cast<CUdeviceptr>(reinterpret_cast<uintptr_t>(host) | kTag);
+  const std::lock_guard<std::mutex> lock(memory().mutex);
+  auto& [begin, bytes] = memory().asked;
+  if (address - begin < bytes) return true;
+  const auto next = memory().blocks.upper_bound(address);
+  if (next == memory().blocks.begin()) return false;
+  begin = std::prev(next)->first;
+  bytes = std::prev(next)->second.bytes;
+  return address - begin < bytes;
 }
 
 size_t allocated_bytes(int device) {

@@ -19,6 +19,8 @@ CUresult emulator_allocate(CUdeviceptr* out, size_t bytes, int device);
 CUresult emulator_free(CUdeviceptr address);
 // The device of an address inside of what was allocated and not freed; kNoDevice: it is not.
 int device_of_memory(CUdeviceptr address);
+// Whether the bytes at an address of the host's are of such memory.
+bool is_device_memory(const void* host);
 // Allocated and not freed.
 size_t allocated_bytes(int device);
 // Allocations written beyond their end, one a line, since the last call.

@@ -12,14 +12,15 @@ constexpr int kThreads = kRows * kRowThreads;
 struct Thread {
   int number;  // within the row
   s64 row;
-  bool live;  // or there is no such row: it computes the first one, for the others to meet at barriers
+  bool live;  // or there is no such row: it has no element of the first one, and meets the others at barriers
 };
+constexpr int kBeyond = 1 << 30;  // of any row, whose elements a thread has in registers or in a loop
 
 W_FN Thread this_thread(const Constants& c) {
   const int t = threadIdx.x;
   const s64 row = (s64)blockIdx.x * kRows + (kNeighbours ? t / kRowThreads : t % kRows);
   const bool live = row < c.count;
-  return {kNeighbours ? t % kRowThreads : t / kRows, live ? row : 0, live};
+  return {live ? (kNeighbours ? t % kRowThreads : t / kRows) : kBeyond, live ? row : 0, live};
 }
 
 // Joins what the threads of a row have.

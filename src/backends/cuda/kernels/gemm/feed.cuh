@@ -101,9 +101,14 @@ W_FN void w_wide_left() {
 #else
 constexpr int kOneForTeam = kTeam;  // each thread reads by itself here
 
+#ifdef W_RACES
+W_FN void w_bar_init(u64* bar, int arrivals) { W_EVENT(BarInit, bar, arrivals, 0); }
+W_FN void w_bar_arrive(u64* bar) { W_EVENT(BarArrive, bar, 0, 0); }
+W_FN void w_bar_expect(u64* bar, int bytes) { W_EVENT(BarArrive, bar, bytes, 0); }
+W_FN void w_bar_wait(u64* bar, u32 parity) { W_EVENT(BarWait, bar, (long)parity, 0); }
+#else
 // Of a barrier: how many arrive, how many are still to come, whose turn it is.
 W_FN void w_bar_init(u64* bar, int arrivals) { *bar = (u64)arrivals | (u64)arrivals << 16; }
-W_FN void w_bars_are_there() {}
 W_FN void w_bar_arrive(u64* bar) {
   const u64 all = *bar & 0xffff, left = (*bar >> 16 & 0xffff) - 1, turn = *bar >> 32;
   *bar = left != 0 ? all | left << 16 | turn << 32 : all | all << 16 | (turn ^ 1) << 32;
@@ -112,6 +117,8 @@ W_FN void w_bar_expect(u64* bar, int) { w_bar_arrive(bar); }  // copies are ther
 W_FN void w_bar_wait(u64* bar, u32 parity) {
   while ((u32)(*bar >> 32) == parity) w_host->meet();
 }
+#endif
+W_FN void w_bars_are_there() {}
 W_FN void w_want(const TensorMap*) {}
 
 // What the emulator's driver writes into a map: strides are in bytes.
@@ -120,19 +127,20 @@ struct View {
   s64 strides[3];
   int extents[4], lower[2], places[2], steps[2], lines, reserved;
 };
-W_FN void w_fetch_line(u8* to, int line, const View& v, int channel, bool in, const u8* from) {
+W_UNSEEN W_FN void w_fetch_line(u8* to, u64* bar, int line, const View& v, int channel, bool in, const u8* from) {
+  W_EVENT(Fetch, to + line * kLineBytes, (long)bar, in ? (long)(from + channel * 2) : 0);
   for (int q = 0; q < 8; ++q)
     for (int b = 0; b < 16; ++b) {
       const int byte = q * 16 + b;
       to[w_piece_of(line, q) + b] = in && channel * 2 + byte < v.extents[0] * 2 ? from[channel * 2 + byte] : 0;
     }
 }
-W_FN void w_fetch_lines(u8* to, const TensorMap* map, u64*, int place, int line) {
+W_FN void w_fetch_lines(u8* to, const TensorMap* map, u64* bar, int place, int line) {
   const View& v = *(const View*)map;
   for (int i = 0; i < v.lines; ++i)
-    w_fetch_line(to, i, v, place, line + i < v.extents[1], v.base + (line + i) * v.strides[0]);
+    w_fetch_line(to, bar, i, v, place, line + i < v.extents[1], v.base + (line + i) * v.strides[0]);
 }
-W_FN void w_fetch_pixels(u8* to, const TensorMap* map, u64*, int channel, const Corner& from, int right, int down) {
+W_FN void w_fetch_pixels(u8* to, const TensorMap* map, u64* bar, int channel, const Corner& from, int right, int down) {
   const View& v = *(const View*)map;
   const int first_x = (from.x - v.lower[0]) / v.steps[0], first_y = (from.y - v.lower[1]) / v.steps[1];
   for (int i = 0; i < v.lines; ++i) {
@@ -140,7 +148,7 @@ W_FN void w_fetch_pixels(u8* to, const TensorMap* map, u64*, int channel, const 
     const int x = v.lower[0] + along % v.places[0] * v.steps[0] + right;
     const int y = v.lower[1] + rest % v.places[1] * v.steps[1] + down, image = from.image + rest / v.places[1];
     const bool in = x >= 0 && x < v.extents[1] && y >= 0 && y < v.extents[2] && image < v.extents[3];
-    w_fetch_line(to, i, v, channel, in, v.base + x * v.strides[0] + y * v.strides[1] + image * v.strides[2]);
+    w_fetch_line(to, bar, i, v, channel, in, v.base + x * v.strides[0] + y * v.strides[1] + image * v.strides[2]);
   }
 }
 template <int kCount>
@@ -150,7 +158,7 @@ W_FN void w_less_registers() {}
 template <int kSets, int kEights>
 W_FN void w_settle_sums(float (&)[kSets][kEights][4]) {}
 // Most of a test's time is spent here: each value of 16 bits is converted once.
-W_FN float w_value_of(X x) {
+W_UNSEEN W_FN float w_value_of(X x) {
   static float values[1 << 16];
   static bool known[1 << 16];
   if (!known[x.x]) {
@@ -159,7 +167,8 @@ W_FN float w_value_of(X x) {
   }
   return values[x.x];
 }
-W_FN void w_read_line(const u8* lines, int line, float (&to)[kPlaces]) {
+W_UNSEEN W_FN void w_read_line(const u8* lines, int line, float (&to)[kPlaces]) {
+  W_EVENT(Read, lines + line * kLineBytes, kLineBytes, (long)__builtin_return_address(0));
   for (int k = 0; k < kPlaces; ++k) to[k] = w_value_of(((const X*)(lines + w_piece_of(line, k / 8)))[k % 8]);
 }
 template <int kSets, int kEights>
@@ -167,6 +176,7 @@ W_FN void w_wide_products(const u8* rows, const u8* columns, int row_count, int 
                           float (&acc)[kSets][kEights][4]) {
   const int lane = threadIdx.x % 32, first = threadIdx.x / 32 % 4 * 16 + lane / 4;
   float x[kSets * 2][kPlaces], w[kPlaces];
+  W_EVENT(Products, nullptr, 1, 0);
   for (int i = 0; i < kSets * 2; ++i) w_read_line(rows, first + i / 2 * 64 + i % 2 * 8, x[i]);
   for (int n = 0; n < kEights * 2; ++n) {
     const bool is_there = n / 8 * 32 < column_count;
@@ -181,7 +191,11 @@ W_FN void w_wide_products(const u8* rows, const u8* columns, int row_count, int 
       sum += parts[0] + parts[1] + (parts[2] + parts[3]);
     }
   }
+  W_EVENT(Products, nullptr, 0, 0);
+  W_EVENT(ProductsDone, nullptr, 0, 0);
 }
 template <int kLeft>
-W_FN void w_wide_left() {}
+W_FN void w_wide_left() {
+  W_EVENT(ProductsLeft, nullptr, kLeft, 0);
+}
 #endif

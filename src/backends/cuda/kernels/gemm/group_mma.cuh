@@ -162,7 +162,7 @@ W_FN void w_group_products_of(const u8* rows, const At& at, const u8* b, float (
     for (int e = 0; e < 4; ++e) w_settle(acc[n][e]);
 }
 #else
-W_FN void w_group_fence() {}
+W_FN void w_group_fence() { W_EVENT(Fence, nullptr, 0, 0); }
 
 template <class X, int kSteps, int kColumns, class Load>
 W_FN void w_group_products(const Load& load, const u8* b, float (&acc)[kColumns / 8][4], bool more = false) {
@@ -176,11 +176,15 @@ W_FN void w_group_products(const Load& load, const u8* b, float (&acc)[kColumns 
 #pragma unroll
     for (int n = 0; n < kColumns / 16; ++n) {
       Pack<u32, 4> of;
+      W_EVENT(Products, nullptr, 1, 0);
       w_matrices(&of, b + (step * kColumns / 16 + n) * 512, 0, [](int row) { return row * 16; });
+      W_EVENT(Products, nullptr, 0, 0);
       w_mma<X>(acc[n * 2], a[0], a[1], a[2], a[3], of.v[0], of.v[1]);
       w_mma<X>(acc[n * 2 + 1], a[0], a[1], a[2], a[3], of.v[2], of.v[3]);
     }
   }
+  W_EVENT(ProductsDone, nullptr, 0, 0);
+  W_EVENT(ProductsLeft, nullptr, 0, 0);
 }
 
 template <class X, int kSteps, int kColumns>
@@ -196,9 +200,11 @@ template <class X, int kSteps, int kColumns, int kAlongSum, int kAcross, class A
 W_FN void w_group_products_of(const u8* rows, const At& at, const u8* b, float (&acc)[kColumns / 8][4]) {
   const auto load = [&](int step, u32(&a)[4]) {
     Pack<u32, 4> own;
+    W_EVENT(Products, nullptr, 1, 0);
     w_matrices(&own, rows + at(step), 0, [](int lane) {
       return (threadIdx.x / 32 % 4 * 2 + lane / 8 % 2) * kAcross + lane % 8 * 16 + lane / 16 * kAlongSum;
     });
+    W_EVENT(Products, nullptr, 0, 0);
 #pragma unroll
     for (int e = 0; e < 4; ++e) a[e] = own.v[e];
   };

@@ -4,6 +4,7 @@
 #include "backends/cuda/kernels/common/prelude.cuh"
 
 #ifndef WOOTZ_ON_HOST
+#define W_EVENT(what, p, a, b)  // the emulator looks for races
 // d += a * b for a 16 x 32 tile of X and a 32 x 8 tile of s8, spread over a warp as mma.m16n8k32 has it.
 template <class X>
 W_FN void w_mma(int (&d)[4], u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1) {

@@ -1,0 +1,373 @@
+#include "backends/cuda/emulator/races.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "backends/cuda/emulator/clocks.h"
+#include "backends/cuda/emulator/fibers.h"
+#include "backends/cuda/emulator/memory.h"
+#include "backends/cuda/emulator/race_report.h"
+#include "backends/cuda/emulator/shadow.h"
+
+namespace wootz::cuda {
+namespace {
+
+constexpr long kLine = 128;  // bytes, that the unit for tensors writes at once
+
+struct Thread {
+  View known, fenced;  // `fenced`: what products and the unit for tensors see of it
+  bool made = false;   // what the kernel ahead makes is there
+  bool ended = false;
+  bool by_products = false;           // reads for them
+  uint32_t copies = 1, products = 1;  // the group that is being put together
+  unsigned long cluster_turn = 0;     // of its barrier, to wait for
+};
+
+// A turn of a barrier, and what was known at the end of its last one.
+struct Turn {
+  Meeting known, fenced;
+  SharedClock learned, learned_fenced;
+  bool makes = false, made = false;
+  unsigned arrived = 0;
+  unsigned long number = 0;
+
+  void arrive(const Actors& actors, unsigned t, const Thread& thread) {
+    known.add(actors, t, thread.known);
+    fenced.add(actors, t, thread.fenced);
+    makes = makes || thread.made;
+    ++arrived;
+  }
+  void end() {
+    learned = known.finish();
+    learned_fenced = fenced.finish();
+    made = std::exchange(makes, false);
+    arrived = 0;
+    ++number;
+  }
+  void give(Thread* thread) const {
+    thread->known.learned = joined(thread->known.learned, learned);
+    thread->fenced.learned = joined(thread->fenced.learned, learned_fenced);
+    thread->made = thread->made || made;
+  }
+};
+
+struct Bar {
+  unsigned actor = 0, all = 0, left = 0, turn = 0;
+  long pending = 0;  // bytes
+  Turn meeting;
+};
+
+// One access, as it is checked.
+struct Request {
+  const char* to;
+  long bytes;
+  bool writes;
+  unsigned actor;
+  uint32_t time;
+  bool fenced;  // sees writes of others after a fence alone
+  const void* instruction;
+};
+
+class Search {
+ public:
+  void begin_launch(RaceLaunch launch) {
+    launch_ = std::move(launch);
+    actors_ = Actors(launch_.block * launch_.cluster);
+    shadow_.clear();
+  }
+  void begin_block(unsigned x, unsigned y, unsigned z) {
+    ++block_number_;
+    block_ = {x, y, z};
+    threads_.assign(actors_.threads(), Thread{});
+    for (Thread& t : threads_) t.known.own[0] = 1, t.made = !launch_.waits;
+    ended_ = 0;
+    groups_.clear();
+    bars_.clear();
+    cluster_ = Turn{};
+  }
+  void event(int what, const void* p, long a, long b, const void* instruction);
+  void end_thread();
+  void hang();
+  unsigned long progress() const { return progress_; }
+  void mark(const void* begin, size_t bytes) { made_[reinterpret_cast<uintptr_t>(begin)] = bytes; }
+  void forget(const void* begin) { made_.erase(reinterpret_cast<uintptr_t>(begin)); }
+  RaceReport report;
+
+ private:
+  using Key = std::tuple<unsigned, unsigned>;  // first thread, how many
+  Thread& self() { return threads_[current_fiber()]; }
+  unsigned first_of_block() const { return current_fiber() / launch_.block * launch_.block; }
+
+  void gather(unsigned first, unsigned count, bool orders);
+  bool all_there(const Key& key, const Turn& turn) const;
+  void tick() { ++self().known.own[0]; }
+  void fetch(const void* to, const void* bar, const void* from, const void* instruction);
+  void arrive(const void* bar, long bytes);
+  void wait(const void* bar, unsigned parity);
+  void complete(Bar* bar);
+  void cluster_arrive();
+  void cluster_wait();
+  void read_or_write(const void* p, long bytes, bool writes, const void* instruction);
+  void check(const Request& request);
+  void check_cell(const Request& request, Cell* cell, bool device);
+  bool is_before(const Access& access, const Request& request);
+  void say(const char* what, const Request& request, const Access* other);
+  void say(const std::string& what, const void* instruction);
+  Access access_of(const Request& r) const {
+    return {r.time, static_cast<uint16_t>(r.actor),
+            static_cast<uint32_t>(static_cast<const char*>(r.instruction) - launch_.base)};
+  }
+
+  RaceLaunch launch_;
+  Actors actors_;
+  std::vector<Thread> threads_;
+  std::map<Key, Turn> groups_;
+  std::map<const void*, Bar> bars_;
+  Turn cluster_;
+  Shadow shadow_;
+  std::map<uintptr_t, size_t> made_;
+  std::array<unsigned, 3> block_{};
+  uint32_t block_number_ = 0;
+  unsigned long progress_ = 0;
+  unsigned ended_ = 0;  // threads
+};
+
+Search& search() {
+  static auto* one = new Search;
+  return *one;
+}
+
+void Search::say(const std::string& what, const void* instruction) {
+  report.add(launch_.library, {static_cast<const char*>(instruction) - launch_.base},
+             fmt::format("thread {} of block ({}, {}, {}) {}", current_fiber(), block_[0], block_[1], block_[2], what));
+}
+
+void Search::say(const char* what, const Request& request, const Access* other) {
+  std::vector<long> places{static_cast<const char*>(request.instruction) - launch_.base};
+  if (other != nullptr) places.push_back(other->place);
+  const char* const by = request.actor < actors_.threads()       ? ""
+                         : request.actor < 2 * actors_.threads() ? " by an asynchronous copy"
+                         : request.actor < 3 * actors_.threads() ? " by a product"
+                                                                 : " by the unit for tensors";
+  report.add(launch_.library, places,
+             fmt::format("thread {} of block ({}, {}, {}){} {} {} bytes {}", current_fiber(), block_[0], block_[1],
+                         block_[2], by, request.writes ? "writes" : "reads", request.bytes, what));
+}
+
+// ---- barriers
+
+bool Search::all_there(const Key& key, const Turn& turn) const {
+  const auto [first, count] = key;
+  if (turn.arrived == count || ended_ == 0) return turn.arrived == count;
+  unsigned ended = 0;
+  for (unsigned t = first; t < first + count; ++t) ended += threads_[t].ended;
+  return turn.arrived != 0 && turn.arrived + ended >= count;
+}
+
+void Search::gather(unsigned first, unsigned count, bool orders) {
+  // Lanes that only exchange values do not order memory: a barrier of their own.
+  const Key key{first, orders ? count : count | 1u << 31};
+  Turn& turn = groups_[key];
+  const unsigned long number = turn.number;
+  if (orders)
+    turn.arrive(actors_, current_fiber(), self());
+  else
+    ++turn.arrived;
+  if (orders) tick();
+  if (all_there({first, count}, turn)) {
+    turn.end();
+    ++progress_;
+  }
+  while (turn.number == number) meet_fibers();
+  if (orders) turn.give(&self());
+}
+
+void Search::end_thread() {
+  self().ended = true;
+  ++ended_;
+  ++progress_;
+  for (auto& [key, turn] : groups_)
+    if (const auto [first, count] = key; all_there({first, count & ~(1u << 31)}, turn)) turn.end();
+}
+
+void Search::cluster_arrive() {
+  Thread& own = self();
+  own.cluster_turn = cluster_.number;
+  cluster_.arrive(actors_, current_fiber(), own);
+  tick();
+  if (!all_there({0, actors_.threads()}, cluster_)) return;
+  cluster_.end();
+  ++progress_;
+}
+
+void Search::cluster_wait() {
+  while (cluster_.number == self().cluster_turn) meet_fibers();
+  cluster_.give(&self());
+}
+
+void Search::complete(Bar* bar) {
+  if (bar->left != 0 || bar->pending != 0) return;
+  bar->meeting.end();
+  bar->turn ^= 1;
+  bar->left = bar->all;
+  ++progress_;
+}
+
+void Search::arrive(const void* p, long bytes) {
+  Bar& bar = bars_[p];
+  bar.meeting.arrive(actors_, current_fiber(), self());
+  tick();
+  bar.pending += bytes;
+  --bar.left;
+  complete(&bar);
+}
+
+void Search::wait(const void* p, unsigned parity) {
+  Bar& bar = bars_[p];
+  while (bar.turn == parity) meet_fibers();
+  if (bar.meeting.number != 0) bar.meeting.give(&self());
+}
+
+void Search::fetch(const void* to, const void* p, const void* from, const void* instruction) {
+  Bar& bar = bars_[p];
+  const auto time = static_cast<uint32_t>(bar.meeting.number + 1);
+  if (from != nullptr) read_or_write(from, 1, false, instruction);
+  check({static_cast<const char*>(to), kLine, true, bar.actor, time, true, instruction});
+  bar.meeting.known.add(bar.actor, time);
+  bar.meeting.fenced.add(bar.actor, time);
+  bar.pending -= kLine;
+  complete(&bar);
+}
+
+// ---- memory
+
+bool Search::is_before(const Access& access, const Request& request) {
+  const unsigned t = current_fiber();
+  const Thread& own = threads_[t];
+  return access.time <= own.known.of(actors_, t, access.actor);
+}
+
+void Search::check_cell(const Request& request, Cell* cell, bool device) {
+  const auto before = [&](const Access& access) { return is_before(access, request); };
+  cell->move_on(block_number_);
+  if (device && (cell->others_wrote || (request.writes && cell->others_read)))
+    say(cell->others_wrote ? "that another block of the launch writes" : "that another block of the launch reads",
+        request, nullptr);
+  const Access& write = cell->write;
+  if (write.time != 0 && !before(write)) say("that nothing orders after the write", request, &write);
+  if (write.time != 0 && request.fenced && actors_.needs_fence(write.actor) && before(write)) {
+    const unsigned t = current_fiber();
+    if (write.time > threads_[t].fenced.of(actors_, t, write.actor))
+      say("without a fence after the write", request, &write);
+  }
+  if (!request.writes) return cell->note_read(access_of(request), before);
+  for (Access& read : cell->reads) {
+    if (read.time != 0 && !before(read)) say("that nothing orders after the read", request, &read);
+    read = Access{};
+  }
+  cell->write = access_of(request);
+}
+
+void Search::check(const Request& request) {
+  const bool is_shared = static_cast<size_t>(request.to - launch_.shared) < launch_.shared_bytes;
+  if (!is_shared && !is_device_memory(request.to)) return;
+  shadow_.each(reinterpret_cast<uintptr_t>(request.to), static_cast<size_t>(request.bytes),
+               [&](Cell& cell) { check_cell(request, &cell, !is_shared); });
+}
+
+void Search::read_or_write(const void* p, long bytes, bool writes, const void* instruction) {
+  const unsigned t = current_fiber();
+  Thread& own = threads_[t];
+  if (!own.made) {
+    const auto next = made_.upper_bound(reinterpret_cast<uintptr_t>(p));
+    const bool is_made =
+        next != made_.begin() && reinterpret_cast<uintptr_t>(p) - std::prev(next)->first < std::prev(next)->second;
+    if (is_made || (writes && is_device_memory(p)))
+      say(writes ? "writes memory before the kernel ahead has ended"
+                 : "reads what the kernel ahead makes before it has ended",
+          instruction);
+  }
+  const bool by_products = own.by_products && !writes;
+  check({static_cast<const char*>(p), bytes, writes, by_products ? actors_.products(t) : actors_.thread(t),
+         by_products ? own.products : own.known.own[0], by_products, instruction});
+}
+
+void Search::event(int what, const void* p, long a, long b, const void* instruction) {
+  enum Event {
+#define X(name) k##name,
+    WOOTZ_RACE_EVENTS(X)
+#undef X
+  };
+  const unsigned t = current_fiber();
+  Thread& own = threads_[t];
+  const auto address = [](long number) { return reinterpret_cast<const void*>(number); };
+  const auto left = [](uint32_t now, long groups, uint32_t* done) {
+    if (now > 1 + groups) *done = std::max(*done, static_cast<uint32_t>(now - 1 - groups));
+  };
+  switch (what) {
+    case kRead: return read_or_write(p, a, false, address(b));
+    case kWrite: return read_or_write(p, a, true, address(b));
+    case kBlock: return gather(first_of_block(), launch_.block, true);
+    case kGroup: {
+      const unsigned first = first_of_block() + static_cast<unsigned>(a * b);
+      if (t < first || t >= first + b) say("meets a group that it is not of", instruction);
+      return gather(first, static_cast<unsigned>(b), true);
+    }
+    case kWarp: {
+      const unsigned first = t & ~31u, end = first_of_block() + launch_.block;
+      return gather(first, std::min(32u, end - first), a != 0);
+    }
+    case kClusterArrive: return cluster_arrive();
+    case kClusterWait: return cluster_wait();
+    case kCopy:
+      if (b != 0) read_or_write(address(b), a, false, instruction);
+      return check({static_cast<const char*>(p), a, true, actors_.copies(t), own.copies, false, instruction});
+    case kCommit: ++own.copies; return;
+    case kCopiesLeft: return left(own.copies, a, &own.known.own[1]);
+    case kProducts: own.by_products = a != 0; return;
+    case kProductsDone: ++own.products; return;
+    case kProductsLeft: return left(own.products, a, &own.known.own[2]);
+    case kFence: own.fenced = own.known; return;
+    case kBarInit: {
+      const auto number = static_cast<unsigned>(bars_.size());
+      Bar& bar = bars_[p];
+      bar = Bar{};
+      bar.actor = actors_.barrier(number);
+      bar.all = bar.left = static_cast<unsigned>(a);
+      return;
+    }
+    case kBarArrive: return arrive(p, a);
+    case kBarWait: return wait(p, static_cast<unsigned>(a));
+    case kFetch: return fetch(p, address(a), address(b), instruction);
+    case kBegin: own.made = true; return;
+    default: return;
+  }
+}
+
+void Search::hang() {
+  const auto waiting = std::count_if(threads_.begin(), threads_.end(), [](const Thread& t) { return !t.ended; });
+  report.add(launch_.library, {},
+             fmt::format("{} of {} threads of block ({}, {}, {}) wait at barriers for ever", waiting, threads_.size(),
+                         block_[0], block_[1], block_[2]));
+}
+
+}  // namespace
+
+void begin_race_launch(RaceLaunch launch) { search().begin_launch(std::move(launch)); }
+void begin_race_block(unsigned x, unsigned y, unsigned z) { search().begin_block(x, y, z); }
+void race_event(int what, const void* p, long a, long b) { search().event(what, p, a, b, __builtin_return_address(0)); }
+void end_race_thread() { search().end_thread(); }
+unsigned long race_progress() { return search().progress(); }
+void report_hang() { search().hang(); }
+void mark_as_made(const void* begin, size_t bytes) { search().mark(begin, bytes); }
+void forget_made(const void* begin) { search().forget(begin); }
+std::string found_races() { return search().report.take(); }
+
+}  // namespace wootz::cuda
