@@ -219,9 +219,11 @@ CUresult device_name(char* name, int length, CUdevice) {
   std::strncpy(name, "emulator", static_cast<size_t>(length) - 1);
   return CUDA_SUCCESS;
 }
+// Where races are searched, blocks that take one tile after the other are to take several of small problems.
+int multiprocessors() { return state().races ? 2 : 132; }
 CUresult device_attribute(int* value, CUdevice_attribute which, CUdevice) {
   *value = which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR        ? 9
-           : which == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT          ? 132
+           : which == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT          ? multiprocessors()
            : which == CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE  ? 1 << 25
            : which == CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE ? 1 << 27
                                                                         : 0;
