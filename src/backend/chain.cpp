@@ -42,6 +42,7 @@ Result<ChainParts> chain_parts(const Problem& chain) {
   const auto* params = chain.as_if<ChainParams>();
   if (params == nullptr || params->first.get() == nullptr || params->second.get() == nullptr)
     return invalid_argument("chain: its families are missing");
+  if (params->adds) return unsupported("chain: results that are added up");
   first.params = params->first.get()->params;
   second.params = params->second.get()->params;
   const int64_t inputs = params->first_inputs, main = params->first_main;

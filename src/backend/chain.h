@@ -17,7 +17,7 @@ struct ChainParts {
 Problem make_chain(const Problem& first, const Problem& second);
 
 // The two again. Layouts are those of the chain's operands; what is in between is row-major until it is decided.
-// Everything is checked: the problem may come from a plan file.
+// Everything is checked: the problem may come from a plan file. Errors: also results that are added up (chain_sum.h).
 Result<ChainParts> chain_parts(const Problem& chain);
 
 // Windows along one spatial axis of a convolution or pooling, axis 2 being the first.

@@ -4,7 +4,7 @@
 
 #include "backend/attention_heads.h"
 #include "backend/cached_attention.h"
-#include "backend/chain.h"
+#include "backend/chain_sum.h"
 #include "backend/siblings.h"
 
 namespace wootz {
@@ -96,7 +96,14 @@ double squeeze_excite(const Problem& p, Extents in, Extents out) {
          operations(p.as<SqueezeExciteParams>().hidden) * at(out[0], 0) * at(w1, 0);
 }
 
+double sum(const Problem& p, Extents in, Extents out) {
+  const Result<ChainParts> parts = sum_parts(p);
+  const size_t own = parts.ok() ? parts->first.inputs.size() : 0;
+  return own == 0 || in.size() < own + 2 ? 0 : conv(parts->first, in, out) + conv(parts->second, in.subspan(own), out);
+}
+
 double chain(const Problem& p, Extents in, Extents out) {
+  if (adds_results(p)) return sum(p, in, out);
   const Result<ChainParts> parts = chain_parts(p);
   if (!parts.ok()) return 0;
   const size_t inputs = std::min(parts->first.inputs.size(), in.size());

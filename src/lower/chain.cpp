@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "backend/cached_attention.h"
+#include "backend/chain_sum.h"
 #include "backend/embedding.h"
 #include "backend/siblings.h"
 #include "backend/squeeze_excite.h"
@@ -60,9 +61,27 @@ std::optional<Step> concat_with_expression(std::span<const Step> steps) {
   return made;
 }
 
+// Two convolutions, the second one of which adds what the first one makes.
+std::optional<Step> added_up(std::span<const Step> steps) {
+  if (steps.size() != 2 || steps[0].outputs.size() != 1 || steps[1].outputs.size() != 1) return std::nullopt;
+  const std::vector<TensorIndex>& read = steps[1].inputs;
+  const auto at = std::find(read.begin(), read.end(), steps[0].outputs[0]);
+  const auto added = at - read.begin() - steps[1].problem.num_main + 1;
+  if (at == read.end() || added < 1 || std::count(read.begin(), read.end(), *at) != 1) return std::nullopt;
+  std::optional<Problem> sum = make_sum(steps[0].problem, steps[1].problem, static_cast<uint16_t>(added));
+  if (!sum) return std::nullopt;
+  Step step;
+  step.problem = std::move(*sum);
+  step.inputs = steps[0].inputs;
+  std::copy_if(read.begin(), read.end(), std::back_inserter(step.inputs), [&](TensorIndex t) { return t != *at; });
+  step.outputs = steps[1].outputs;
+  return step;
+}
+
 // The steps as one, without its name.
 std::optional<Step> joined(std::span<const Step> steps) {
   if (steps.size() < 2) return std::nullopt;
+  if (std::optional<Step> sum = added_up(steps)) return sum;
   if (std::optional<Step> embedding = make_embedding(steps)) return embedding;
   if (std::optional<Step> concat = concat_with_expression(steps)) return concat;
   if (!follow_each_other(steps)) return std::nullopt;

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <span>
 
-#include "backend/chain.h"
+#include "backend/chain_sum.h"
 #include "base/tolerance.h"
 
 namespace wootz {
@@ -194,10 +194,15 @@ double convolved_magnitude(const Problem& p, double image, std::span<const HostT
   if (concatenates_channels(p)) return std::max(image, largest(rest));
   if (p.is(Family::kConv) && !rest.empty() && rest[0].valid() && rest[0].rank() > 2)
     return image * longest_filter(rest[0], false) + largest(rest.subspan(1));
-  const Result<ChainParts> parts = p.is(Family::kChain) ? chain_parts(p) : Result<ChainParts>(ChainParts());
+  const bool adds = adds_results(p);
+  const Result<ChainParts> parts = adds                   ? sum_parts(p)
+                                   : p.is(Family::kChain) ? chain_parts(p)
+                                                          : Result<ChainParts>(ChainParts());
   const size_t own = parts.ok() ? parts->first.inputs.size() : 0;
   if (own == 0 || rest.size() < own - 1) return 0;
   const double middle = convolved_magnitude(parts->first, image, rest.first(own - 1));
+  if (adds && rest.size() > own - 1 && rest[own - 1].valid())
+    return middle + convolved_magnitude(parts->second, largest_magnitude(rest[own - 1]), rest.subspan(own));
   return middle == 0 ? 0 : convolved_magnitude(parts->second, middle, rest.subspan(own - 1));
 }
 

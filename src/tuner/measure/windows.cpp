@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "backend/chain.h"
 #include "backend/siblings.h"
 #include "base/tolerance.h"
 #include "tuner/measure/agreement.h"
+#include "tuner/measure/cuts.h"
 
 namespace wootz {
 
@@ -43,238 +43,6 @@ namespace {
 
 constexpr int64_t kMost[] = {64, 32, 16, 8, 4, 2, 1};  // results along an axis
 
-struct Place {
-  Dims at, extents;
-};
-
-Place all_of(const Dims& dims) { return {Dims::filled(dims.rank(), 0), dims}; }
-
-// What is cut out of each operand, which results of what the reference makes of that are right, and where they belong.
-struct Cut {
-  std::vector<Place> inputs;  // by input that the main operation reads
-  Place made;                 // all results that the reference makes, in the whole result
-  Place right;                // those that do not see where operands were cut off, in the whole result
-};
-
-// Along one axis of a convolution's images.
-struct Axis {
-  int64_t in, out, window, stride, begin;
-
-  void cut(bool at_end, int64_t most, size_t a, Place* x, Cut* cut) const {
-    const int64_t count = std::min(most, out);
-    int64_t first = 0, end = in, made = out;
-    if (at_end) {
-      // Results before the first that is made: of an operand that is not empty.
-      first = std::min(std::max<int64_t>(0, (out - count) * stride - begin), in - 1) / stride;
-      made = out - first;
-    } else {
-      end = std::clamp<int64_t>((count - 1) * stride + window - begin, 1, in);
-      if (end < in) made = -1;  // as many as the reference makes: those beyond `count` see the end
-    }
-    x->at[a] = first * stride;
-    x->extents[a] = end - x->at[a];
-    cut->made.at[a] = first;
-    cut->made.extents[a] = made;
-    cut->right.at[a] = at_end ? out - count : 0;
-    cut->right.extents[a] = count;
-  }
-};
-
-int64_t param(const Ints& values, size_t i, int64_t otherwise) { return i < values.size() ? values[i] : otherwise; }
-
-std::optional<Cut> cut_conv(const Problem& p, bool at_end, int64_t most) {
-  const auto& conv = p.as<ConvParams>();
-  if (p.num_main < 2) return std::nullopt;
-  const Dims &x = p.inputs[0].dims, &w = p.inputs[1].dims, &y = p.outputs[0].dims;
-  if (conv.transposed || x.size() < 3 || w.size() != x.size() || y.size() != x.size()) return std::nullopt;
-  if (std::any_of(conv.pads.begin(), conv.pads.end(), [](int64_t pad) { return pad < 0; })) return std::nullopt;
-  Cut cut;
-  for (int64_t i = 0; i < p.num_main; ++i) cut.inputs.push_back(all_of(p.inputs[static_cast<size_t>(i)].dims));
-  cut.made = cut.right = all_of(y);
-  const size_t spatial = x.size() - 2;
-  Place& image = cut.inputs[0];
-  image.at[0] = cut.made.at[0] = cut.right.at[0] = at_end ? x[0] - 1 : 0;
-  image.extents[0] = cut.made.extents[0] = cut.right.extents[0] = 1;
-  for (size_t i = 0; i < spatial; ++i) {
-    const int64_t stride = param(conv.strides, i, 1), begin = param(conv.pads, i, 0);
-    const int64_t end = param(conv.pads, spatial + i, 0);
-    const int64_t window = (w[i + 2] - 1) * param(conv.dilations, i, 1) + 1;
-    const Axis axis{x[i + 2], y[i + 2], window, stride, begin};
-    axis.cut(at_end, most, i + 2, &image, &cut);
-    if (int64_t& made = cut.made.extents[i + 2]; made < 0)
-      made = (image.extents[i + 2] + begin + end - window) / stride + 1;
-  }
-  return cut;
-}
-
-// Rows of the result, of the first or the last of a batch.
-std::optional<Cut> cut_gemm(const Problem& p, bool at_end, int64_t most) {
-  const Dims& y = p.outputs[0].dims;
-  const size_t rank = y.size();
-  if (rank < 2 || p.num_main < 2) return std::nullopt;
-  Cut cut;
-  cut.made = all_of(y);
-  for (size_t a = 0; a + 1 < rank; ++a) {
-    const int64_t count = a + 2 == rank ? std::min(most, y[a]) : 1;
-    cut.made.at[a] = at_end ? y[a] - count : 0;
-    cut.made.extents[a] = count;
-  }
-  cut.right = cut.made;
-  const auto& gemm = p.as<GemmParams>();
-  for (size_t i = 0; i < static_cast<size_t>(p.num_main); ++i) {
-    const Dims& dims = p.inputs[i].dims;
-    Place place = all_of(dims);
-    if (i < 2 && (dims.size() < 2 || dims.size() > rank)) return std::nullopt;
-    if (i < 2) {
-      const size_t shift = rank - dims.size();
-      for (size_t a = 0; a + 2 < dims.size(); ++a)
-        if (dims[a] > 1) place.at[a] = cut.made.at[a + shift], place.extents[a] = 1;
-    }
-    if (i == 0) {
-      const size_t rows = dims.size() - (gemm.trans_a ? 1 : 2);
-      if (dims[rows] != y[rank - 2]) return std::nullopt;
-      place.at[rows] = cut.made.at[rank - 2];
-      place.extents[rows] = cut.made.extents[rank - 2];
-    }
-    cut.inputs.push_back(std::move(place));
-  }
-  return cut;
-}
-
-// What is normalized together stays so.
-std::optional<Cut> cut_norm(const Problem& p, bool at_end, int64_t most) {
-  const auto& norm = p.as<NormParams>();
-  const bool rows = norm.kind == NormKind::kLayer || norm.kind == NormKind::kRms || norm.kind == NormKind::kL2;
-  const Dims& y = p.outputs[0].dims;
-  if (!rows || norm.axis < 1 || !(p.inputs[0].dims == y)) return std::nullopt;
-  Cut cut;
-  cut.made = all_of(y);
-  const auto axis = static_cast<size_t>(norm.axis);
-  for (size_t a = 0; a < axis; ++a) {
-    const int64_t count = a + 1 == axis ? std::min(most, y[a]) : 1;
-    cut.made.at[a] = at_end ? y[a] - count : 0;
-    cut.made.extents[a] = count;
-  }
-  cut.right = cut.made;
-  cut.inputs.push_back(cut.made);
-  for (size_t i = 1; i < static_cast<size_t>(p.num_main); ++i) cut.inputs.push_back(all_of(p.inputs[i].dims));
-  return cut;
-}
-
-// Of an operand that broadcasts to the whole result: what goes with the part of it that the reference makes.
-std::optional<Place> broadcast(const Dims& dims, const Dims& whole, const Place& made) {
-  if (dims.size() > whole.size()) return std::nullopt;
-  Place place = all_of(dims);
-  const size_t shift = whole.size() - dims.size();
-  for (size_t a = 0; a < dims.size(); ++a) {
-    if (dims[a] == 1) continue;
-    if (dims[a] != whole[a + shift]) return std::nullopt;
-    place.at[a] = made.at[a + shift];
-    place.extents[a] = made.extents[a + shift];
-  }
-  return place;
-}
-
-// What a convolution reads is made by an expression, element for element, or by a concatenation of channels.
-std::optional<ChainParts> made_for_convolution(const Problem& p) {
-  Result<ChainParts> parts = chain_parts(p);
-  if (!parts.ok() || !parts->second.is(Family::kConv)) return std::nullopt;
-  if (!parts->first.is(Family::kPointwise) && !concatenates_channels(parts->first)) return std::nullopt;
-  return std::move(parts).value();
-}
-
-// Rows that are normalized and multiplied: scale and bias whole, what is added to the product with its rows.
-std::optional<Cut> cut_normed(const Problem& p, const ChainParts& parts, bool at_end, int64_t most) {
-  std::optional<Cut> cut = cut_gemm(parts.second, at_end, most);
-  if (!cut || parts.second.inputs[0].dims.rank() != p.outputs[0].dims.rank()) return std::nullopt;
-  std::vector<Place> inputs{cut->inputs[0]};
-  for (size_t i = 1; i < parts.first.inputs.size(); ++i) inputs.push_back(all_of(parts.first.inputs[i].dims));
-  inputs.push_back(cut->inputs[1]);
-  const bool packed = parts.second.as<GemmParams>().w_block > 0;
-  for (size_t i = 2; i < static_cast<size_t>(parts.second.num_main); ++i) {
-    std::optional<Place> place = cut->inputs[i];
-    if (!packed) place = broadcast(parts.second.inputs[i].dims, p.outputs[0].dims, cut->made);
-    if (!place) return std::nullopt;
-    inputs.push_back(*place);
-  }
-  cut->inputs = std::move(inputs);
-  return cut;
-}
-
-bool multiplies_normed(const ChainParts& parts) {
-  return parts.first.is(Family::kNorm) && parts.second.is(Family::kGemm);
-}
-
-std::optional<Cut> cut_chain(const Problem& p, bool at_end, int64_t most) {
-  if (const Result<ChainParts> own = chain_parts(p); own.ok() && multiplies_normed(*own))
-    return cut_normed(p, *own, at_end, most);
-  if (p.outputs.size() != 1) return std::nullopt;
-  const std::optional<ChainParts> parts = made_for_convolution(p);
-  std::optional<Cut> cut = parts ? cut_conv(parts->second, at_end, most) : std::nullopt;
-  if (!cut) return std::nullopt;
-  std::vector<Place> inputs;
-  for (const TensorDesc& t : parts->first.inputs) {
-    Dims whole = parts->second.inputs[0].dims;
-    Place image = cut->inputs[0];
-    if (parts->first.is(Family::kMove)) whole[1] = image.extents[1] = t.dims[1];
-    const std::optional<Place> place = broadcast(t.dims, whole, image);
-    if (!place) return std::nullopt;
-    inputs.push_back(*place);
-  }
-  inputs.insert(inputs.end(), cut->inputs.begin() + 1, cut->inputs.end());
-  cut->inputs = std::move(inputs);
-  return cut;
-}
-
-struct CutFamily {
-  Family family;
-  std::optional<Cut> (*cut)(const Problem& p, bool at_end, int64_t most);
-  // Multiplications for the results of `most` points along every axis that is cut.
-  double (*work)(const Problem& p, int64_t most);
-};
-
-double work_of_conv(const Problem& p, int64_t most) {
-  const Dims& y = p.outputs[0].dims;
-  double points = 1;
-  for (size_t a = 2; a < y.size(); ++a) points *= static_cast<double>(std::min(most, y[a]));
-  return points * static_cast<double>(y[1]) * static_cast<double>(longest_sum(p));
-}
-
-double work_of_gemm(const Problem& p, int64_t most) {
-  const Dims& y = p.outputs[0].dims;
-  const auto results = static_cast<double>(std::min(most, y[y.size() - 2])) * static_cast<double>(y.back());
-  return results * static_cast<double>(longest_sum(p));
-}
-
-double work_of_chain(const Problem& p, int64_t most) {
-  if (const Result<ChainParts> own = chain_parts(p); own.ok() && multiplies_normed(*own)) return work_of_gemm(p, most);
-  const std::optional<ChainParts> parts = made_for_convolution(p);
-  return parts ? work_of_conv(parts->second, most) : 0;
-}
-
-double work_of_norm(const Problem& p, int64_t most) {
-  const Dims& y = p.outputs[0].dims;
-  double row = 1;
-  for (auto a = static_cast<size_t>(p.as<NormParams>().axis); a < y.size(); ++a) row *= static_cast<double>(y[a]);
-  return row * static_cast<double>(most);
-}
-
-constexpr CutFamily kFamilies[] = {
-    {Family::kConv, cut_conv, work_of_conv},
-    {Family::kGemm, cut_gemm, work_of_gemm},
-    {Family::kNorm, cut_norm, work_of_norm},
-    {Family::kChain, cut_chain, work_of_chain},
-};
-
-const CutFamily* family_of(const Problem& p) {
-  const bool kept = p.is(Family::kChain) && p.outputs.size() == 2;
-  const bool single =
-      (p.outputs.size() == 1 || kept) && p.outputs[0].dims.rank() >= 2 && p.outputs[0].dims.volume() > 0;
-  for (const CutFamily& f : kFamilies)
-    if (single && p.num_main > 0 && p.is(f.family)) return &f;
-  return nullptr;
-}
-
 // The addend of a product is an operand of it, and broadcasts; a convolution's goes by channels.
 size_t first_broadcast(const Problem& p) {
   const auto main = static_cast<size_t>(p.num_main);
@@ -293,8 +61,9 @@ std::optional<CheckWindow> window_at(const Problem& p, const CutFamily& family, 
       window.part.inputs.emplace_back();
       continue;
     }
-    const std::optional<Place> place = i < first_broadcast(p) ? std::optional(cut->inputs[i])
-                                                              : broadcast(full[i].dims(), p.outputs[0].dims, cut->made);
+    const std::optional<TensorPart> place = i < first_broadcast(p)
+                                                ? std::optional(cut->inputs[i])
+                                                : broadcast_part(full[i].dims(), p.outputs[0].dims, cut->made);
     if (!place) return std::nullopt;
     Result<HostTensor> operand =
         place->extents == full[i].dims() ? full[i] : part_of(full[i], place->at, place->extents);
@@ -358,7 +127,7 @@ std::vector<CheckWindow> windows_of(const Problem& problem, StepIndex step, cons
     };
     return windows_of(*joint, step, full, whole, work);
   }
-  const CutFamily* const family = family_of(problem);
+  const CutFamily* const family = cut_family_of(problem);
   if (family == nullptr) return {};
   const int64_t* most = std::find_if(std::begin(kMost), std::end(kMost),
                                      [&](int64_t count) { return 2 * family->work(problem, count) <= work; });
