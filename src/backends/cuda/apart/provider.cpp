@@ -1,13 +1,13 @@
 // Two problems of a chain, one after the other in one step: a normalization and the product that reads it (or siblings
 // of one), a depthwise convolution and the gate of its image, or two convolutions (the second of them by a
-// concatenation of what is in between and another image, too), or these as one and a third; the one part by the kernel
-// that is likely to be the fastest, the other by whatever its providers offer. Offered beside kernels that compute both
-// at once, so that the measured times say which is better; nothing is offered where there is no such kernel, since
-// these are two steps then.
+// concatenation of what is in between and another image, too), or these as one and a third, or two whose results are
+// added up; the one part by the kernel that is likely to be the fastest, the other by whatever its providers offer.
+// Offered beside kernels that compute both at once, so that the measured times say which is better; nothing is offered
+// where there is no such kernel, since these are two steps then.
 #include <algorithm>
 #include <array>
 
-#include "backend/chain.h"
+#include "backend/chain_sum.h"
 #include "backend/concurrent.h"
 #include "backend/shared_memory.h"
 #include "backend/siblings.h"
@@ -24,45 +24,49 @@ bool is_faster(const Candidate& a, const Candidate& b) { return a.estimate_us < 
 // Who computes a part, and how many of its kernels are taken, those first that are likely to be the fastest: what is
 // compiled takes a while.
 struct Source {
-  const Provider& (*provider)();
-  size_t most;
+  const Provider& (*provider)() = nullptr;
+  size_t most = 0;
 };
 struct Pair {
   Family first, second;
   Layout layout;  // of everything that is no constant
-  std::array<Source, 2> of_first, of_second;
+  std::array<Source, 2> of_first;
+  std::array<Source, 3> of_second;
+  bool adds = false;  // the second does not read what the first makes, but adds it
 };
 constexpr size_t kAll = SIZE_MAX;
 constexpr Pair kPairs[] = {
     {Family::kNorm,
      Family::kGemm,
      Layout::kLinear,
-     {{{generated_provider, 1}, {nullptr, 0}}},
+     {{{generated_provider, 1}}},
      {{{cublaslt_provider, kAll}, {generated_provider, 2}}}},
-    {Family::kNorm,
-     Family::kSiblings,
-     Layout::kLinear,
-     {{{generated_provider, 1}, {nullptr, 0}}},
-     {{{generated_provider, 2}, {nullptr, 0}}}},
+    {Family::kNorm, Family::kSiblings, Layout::kLinear, {{{generated_provider, 1}}}, {{{generated_provider, 2}}}},
     {Family::kConv,
      Family::kSqueezeExcite,
      Layout::kChannelsLast,
      {{{generated_provider, 4}, {cudnn_provider, 1}}},
-     {{{generated_provider, 1}, {nullptr, 0}}}},
+     {{{generated_provider, 1}}}},
     {Family::kConv,
      Family::kConv,
      Layout::kChannelsLast,
      {{{generated_provider, 1}, {cudnn_provider, 2}}},
      {{{cublaslt_provider, 3}, {generated_provider, 1}}}},
     {Family::kConv,
+     Family::kConv,
+     Layout::kChannelsLast,
+     {{{generated_provider, 3}, {cudnn_provider, 1}}},
+     {{{cublaslt_provider, 2}, {generated_provider, 3}, {cudnn_provider, 1}}},
+     true},
+    {Family::kConv,
      Family::kChain,
      Layout::kChannelsLast,
      {{{generated_provider, 1}, {cudnn_provider, 2}}},
-     {{{generated_provider, 3}, {nullptr, 0}}}},
+     {{{generated_provider, 3}}}},
     {Family::kChain,
      Family::kConv,
      Layout::kChannelsLast,
-     {{{generated_provider, 1}, {nullptr, 0}}},
+     {{{generated_provider, 1}}},
      {{{cublaslt_provider, 3}, {generated_provider, 1}}}},
 };
 
@@ -74,6 +78,7 @@ struct Parts : ChainParts {
 
 // Of siblings of chains, the one first problem, and the second ones as siblings.
 Result<ChainParts> split(const Problem& problem) {
+  if (adds_results(problem)) return sum_parts(problem);
   if (!problem.is(Family::kSiblings)) return chain_parts(problem);
   WOOTZ_ASSIGN_OR_RETURN(const Problem joint, joint_of(problem));
   WOOTZ_ASSIGN_OR_RETURN(ChainParts parts, chain_parts(joint));
@@ -85,9 +90,9 @@ Result<ChainParts> split(const Problem& problem) {
 // Whether what is in between is a result.
 bool keeps_middle(const Problem& problem) { return problem.is(Family::kChain) && problem.outputs.size() == 2; }
 
-const Pair* pair_for(const ChainParts& parts) {
+const Pair* pair_for(const ChainParts& parts, bool adds) {
   const auto* const found = std::find_if(std::begin(kPairs), std::end(kPairs), [&](const Pair& pair) {
-    return parts.first.is(pair.first) && parts.second.is(pair.second);
+    return parts.first.is(pair.first) && parts.second.is(pair.second) && pair.adds == adds;
   });
   return found == std::end(kPairs) ? nullptr : found;
 }
@@ -95,7 +100,7 @@ const Pair* pair_for(const ChainParts& parts) {
 Result<Parts> parts_of(const Problem& problem) {
   WOOTZ_ASSIGN_OR_RETURN(ChainParts chain, split(problem));
   Parts parts{std::move(chain)};
-  parts.pair = pair_for(parts);
+  parts.pair = pair_for(parts, adds_results(problem));
   if (parts.pair == nullptr)
     return unsupported("{} and {} are not computed one after the other", family_name(parts.first.family()),
                        family_name(parts.second.family()));
@@ -103,7 +108,8 @@ Result<Parts> parts_of(const Problem& problem) {
   if (!std::all_of(problem.inputs.begin(), problem.inputs.end(), as_pair) ||
       !std::all_of(problem.outputs.begin(), problem.outputs.end(), as_pair))
     return unsupported("operands in another layout than {}", layout_name(parts.pair->layout));
-  parts.first.outputs[0].layout = parts.second.inputs[0].layout = parts.pair->layout;
+  TensorDesc& read = parts.pair->adds ? parts.second.inputs.back() : parts.second.inputs[0];
+  parts.first.outputs[0].layout = read.layout = parts.pair->layout;
   return parts;
 }
 
@@ -136,16 +142,18 @@ Result<std::unique_ptr<Kernel>> create_part(std::string_view text, const Problem
   return invalid_argument("{}: no provider is called '{}'", kName, tactic.provider);
 }
 
-// Operands and constants of a part, as its own kernel has them; what is in between stands in front of the second's.
+// Operands and constants of a part, as its own kernel has them; what is in between stands in front of the second's, or
+// behind them where it is added.
 struct PartArgs {
   std::vector<Dims> inputs;
   std::vector<const void*> constants;
   std::vector<size_t> bytes;
-  PartArgs(const BindArgs& args, size_t begin, size_t end, const Dims* middle) {
-    const auto take = [&](const auto& list, auto* to, const auto& in_front) {
+  PartArgs(const BindArgs& args, size_t begin, size_t end, const Dims* middle, bool adds) {
+    const auto take = [&](const auto& list, auto* to, const auto& between) {
       if (list.size() < end) return;
-      if (middle != nullptr) to->push_back(in_front);
+      if (middle != nullptr && !adds) to->push_back(between);
       to->insert(to->end(), list.begin() + static_cast<ptrdiff_t>(begin), list.begin() + static_cast<ptrdiff_t>(end));
+      if (middle != nullptr && adds) to->push_back(between);
     };
     take(args.inputs, &inputs, middle == nullptr ? Dims{} : *middle);
     take(args.constants, &constants, nullptr);
@@ -160,6 +168,7 @@ class ApartCall final : public Call, public SharedMemoryUser {
   size_t operands = 0, all = 0;  // of the first, of both
   size_t middle = 0;             // bytes of the workspace for what is in between
   bool kept = false;             // that is a result
+  bool adds = false;             // and the last operand of the second, not the first
   size_t workspace() const override { return middle + std::max(first->workspace(), second->workspace()) + kAlign; }
   bool recordable() const override { return first->recordable() && second->recordable(); }
   std::optional<size_t> shared_memory() const override {
@@ -177,8 +186,10 @@ class ApartCall final : public Call, public SharedMemoryUser {
     auto* const own = static_cast<std::byte*>(args.workspace) + (aligned(start) - start);
     void* between = kept ? args.outputs[1] : own;
     WOOTZ_RETURN_IF_ERROR(first->run({args.inputs, &between, own + middle, nullptr, args.stream}));
-    std::array<const void*, kMostOperands> inputs{between};
-    std::copy(args.inputs + operands, args.inputs + all, inputs.begin() + 1);
+    std::array<const void*, kMostOperands> inputs{};
+    const void** const rest = inputs.data() + (adds ? 0 : 1);
+    std::copy(args.inputs + operands, args.inputs + all, rest);
+    *(adds ? rest + (all - operands) : inputs.data()) = between;
     return second->run({inputs.data(), args.outputs, own + middle, nullptr, args.stream});
   }
 };
@@ -190,7 +201,8 @@ class ApartKernel final : public Kernel, public PreparedKernel {
 
   Result<std::optional<PackedForm>> pack(int input, const HostTensor& source) const override {
     const int operands = static_cast<int>(this->operands());
-    return input < operands ? first->pack(input, source) : second->pack(input - operands + 1, source);
+    return input < operands ? first->pack(input, source)
+                            : second->pack(input - operands + (parts_.pair->adds ? 0 : 1), source);
   }
   Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
     WOOTZ_ASSIGN_OR_RETURN(const Dims middle, middle_of(args));
@@ -198,6 +210,7 @@ class ApartKernel final : public Kernel, public PreparedKernel {
     call->operands = operands();
     call->all = args.inputs.size();
     call->kept = kept_;
+    call->adds = parts_.pair->adds;
     if (!call->kept) call->middle = aligned(layout_bytes(parts_.pair->layout, parts_.first.outputs[0].dtype, middle));
     WOOTZ_ASSIGN_OR_RETURN(call->first, first->bind(first_args(args).with({&middle, 1})));
     WOOTZ_ASSIGN_OR_RETURN(call->second, second->bind(second_args(args, middle).with(results(args))));
@@ -233,9 +246,9 @@ class ApartKernel final : public Kernel, public PreparedKernel {
   std::span<const Dims> results(const BindArgs& args) const {
     return args.outputs.first(kept_ ? 1 : args.outputs.size());
   }
-  PartArgs first_args(const BindArgs& args) const { return {args, 0, operands(), nullptr}; }
+  PartArgs first_args(const BindArgs& args) const { return {args, 0, operands(), nullptr, false}; }
   PartArgs second_args(const BindArgs& args, const Dims& middle) const {
-    return {args, operands(), args.inputs.size(), &middle};
+    return {args, operands(), args.inputs.size(), &middle, parts_.pair->adds};
   }
 
   Parts parts_;
@@ -255,7 +268,7 @@ class ApartProvider final : public Provider, public ConcurrentProvider {
                std::vector<Refusal>* refusals) const override {
     if (!problem.is(Family::kChain) && !problem.is(Family::kSiblings)) return;
     const Result<ChainParts> chain = split(problem);
-    const Pair* const known = chain.ok() ? pair_for(*chain) : nullptr;
+    const Pair* const known = chain.ok() ? pair_for(*chain, adds_results(problem)) : nullptr;
     if (known == nullptr) return refusals->push_back({kName, "no pair of these"});
     const Pair& pair = *known;
     const Result<Parts> parts = parts_of(in_layout(problem, pair.layout));

@@ -1,10 +1,10 @@
-// A normalization and a product one after the other: what is offered, and what a plan may not ask for. That the results
-// are right is tested with all libraries' (tests/kernels).
+// A normalization and a product one after the other, and convolutions whose results are added up: what is offered, and
+// what a plan may not ask for. That the results are right is tested with all libraries' (tests/kernels).
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "backend/chain.h"
+#include "backend/chain_sum.h"
 #include "backends/cuda/providers.h"
 
 namespace wootz::cuda {
@@ -30,6 +30,25 @@ Problem chain(int64_t rows, bool kept) {
   return both;
 }
 
+// Convolutions by single pixels of so many images, one of them at steps of two.
+Problem sum(int64_t images) {
+  Problem first, second;
+  first.params = ConvParams{.strides = {2, 2}, .dilations = {1, 1}, .pads = {0, 0, 0, 0}};
+  first.inputs = {tensor({images, 256, 56, 56}), tensor({512, 256, 1, 1}, true)};
+  second.params = ConvParams{.strides = {1, 1}, .dilations = {1, 1}, .pads = {0, 0, 0, 0}};
+  second.inputs = {tensor({images, 128, 28, 28}), tensor({512, 128, 1, 1}, true)};
+  for (Problem* p : {&first, &second}) {
+    p->outputs = {tensor({images, 512, 28, 28})};
+    p->num_main = 2;
+    p->acc_dtype = DType::kF16;
+  }
+  second.inputs.push_back(first.outputs[0]);
+  PointwiseExpr& e = second.epilogue;
+  e.outputs = {e.push(PwOp::kAdd, DType::kF16, e.input(0, DType::kF16), e.input(1, DType::kF16))};
+  e.num_inputs = 2;
+  return *make_sum(first, second, 1);
+}
+
 std::vector<Candidate> offers_for(const Problem& p, const Limits& limits = {}) {
   std::vector<Candidate> offers;
   std::vector<Refusal> refusals;
@@ -48,6 +67,23 @@ TEST(Apart, IsOfferedBesideKernelsOfBoth) {
     }
   }
   EXPECT_TRUE(offers_for(chain(1 << 15, true)).empty());  // two steps
+}
+
+TEST(Apart, AddsUpResults) {
+  const std::vector<Candidate> offers = offers_for(sum(32));
+  ASSERT_FALSE(offers.empty());
+  Problem p = sum(32);
+  for (TensorDesc* t : {p.inputs.data(), p.inputs.data() + 2, p.outputs.data()}) t->layout = Layout::kChannelsLast;
+  for (const Candidate& c : offers) {
+    EXPECT_EQ(c.input_layouts[2], Layout::kChannelsLast);
+    EXPECT_GE(c.workspace, 32U * 512 * 28 * 28 * 2);  // for what is added
+    if (c.tactic.config.find("cudnn") != std::string::npos) continue;
+    const Result<std::unique_ptr<Kernel>> kernel = apart_provider().create(c.tactic, p, {});
+    EXPECT_TRUE(kernel.ok()) << kernel.status().to_string();
+  }
+  p.as<ChainParams>().adds = false;
+  EXPECT_FALSE(apart_provider().create(offers[0].tactic, p, {}).ok());
+  EXPECT_TRUE(offers_for(sum(1)).empty());  // of too few tiles: two steps
 }
 
 TEST(Apart, AsksNobodyWhoIsLeftOut) {

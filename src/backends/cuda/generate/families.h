@@ -108,6 +108,7 @@ double estimate_fed(const Problem& problem) {
   return estimate_fed(problem, kTile);
 }
 Result<std::optional<PackedForm>> pack_fed(const Problem&, int input, const HostTensor& source);
+Result<std::optional<PackedForm>> pack_fed_among(const Problem&, int input, std::span<const HostTensor> sources);
 // Convolutions of few channels in 16 bits, of such data or of what becomes them (a chain), by tiles of so many rows for
 // each warp.
 Status generate_stem(const Problem& problem, const BindArgs& args, int64_t parts, std::vector<Launch>* launches);

@@ -17,7 +17,7 @@ constexpr int64_t kMultiprocessors = 132, kPlaces = 64;
 int64_t pieces(int64_t count, int64_t size) { return (count + size - 1) / size; }
 
 int64_t tiles_of(const FedProduct& p, const FedTile& tile) {
-  return pieces(p.b.rows, tile.rows) * pieces(p.b.columns, tile.columns);
+  return pieces(p.b().rows, tile.rows) * pieces(p.b().columns, tile.columns);
 }
 
 // w_wide_mma(): products of 64 rows and all columns of a tile, both in shared memory.
@@ -39,9 +39,13 @@ std::string wide_product(const FedTile& tile, DType type) {
 }
 
 void write_numbers(const FedProduct& p, const FedTile& tile, KernelSource* source) {
-  const TileProduct& b = p.b;
-  const std::pair<const char*, int64_t> fixed[] = {
-      {"kRows", tile.rows}, {"kColumns", tile.columns}, {"kStages", tile.stages}, {"kInTurn", tile.in_turn}};
+  const FedImage &one = p.images[0], &other = p.images.back();
+  const TileProduct& b = one.b;
+  const std::pair<const char*, int64_t> fixed[] = {{"kRows", tile.rows},
+                                                   {"kColumns", tile.columns},
+                                                   {"kStages", tile.stages},
+                                                   {"kInTurn", tile.in_turn},
+                                                   {"kTwo", p.images.size() > 1}};
   for (const auto& [name, value] : fixed) source->fixed(name, value);
   add_float_sums(b.scale, source);
   const bool w = b.window;
@@ -57,12 +61,31 @@ void write_numbers(const FedProduct& p, const FedTile& tile, KernelSource* sourc
                                                      {"dilation_w", w ? b.dilation_w : 1},
                                                      {"dilation_h", w ? b.dilation_h : 1},
                                                      {"taps_w", b.taps_w},
-                                                     {"lines", p.lines},
-                                                     {"stages", p.stages},
+                                                     {"lines", one.lines},
+                                                     {"first", one.stages()},
+                                                     {"other_w", other.b.stride_w},
+                                                     {"other_h", other.b.stride_h},
+                                                     {"stages", p.stages()},
                                                      {"tiles_m", pieces(b.rows, tile.rows)},
                                                      {"tiles", tiles},
                                                      {"blocks", std::min(kMultiprocessors, tiles)}};
   for (const auto& [name, value] : numbers) source->number(name, value, "int");
+}
+
+// Maps of what is copied, and those of the second image, null where there is none.
+void write_views(const FedProduct& p, DType type, const FedTile& tile, KernelSource* source) {
+  const FedImage &one = p.images[0], &other = p.images.back();
+  const bool two = p.images.size() > 1;
+  source->view("x", {false, one.x}, view_of_rows(one, type, tile));
+  source->view("w", {false, one.w}, view_of_columns(one, type, tile));
+  if (two) {
+    source->view("other_x", {false, other.x}, view_of_rows(other, type, tile));
+    source->view("other_w", {false, other.w}, view_of_columns(other, type, tile));
+  }
+  source->code(
+      fmt::format("W_FN const TensorMap* other_x_of(const Operands& p) {{ return {}; }}\n"
+                  "W_FN const TensorMap* other_w_of(const Operands& p) {{ return {}; }}\n",
+                  two ? "p.other_x" : "nullptr", two ? "p.other_w" : "nullptr"));
 }
 
 // Rounds of the multiprocessors and bytes of memory, of which the shorter hides behind the longer in part. Without
@@ -70,42 +93,110 @@ void write_numbers(const FedProduct& p, const FedTile& tile, KernelSource* sourc
 double us_of(const FedProduct& p, const FedTile& tile, double bytes) {
   constexpr double kStartUs = 3, kBytesPerUs = 3.6e6, kShown = 0.3, kStoreUs = 0.3;
   const auto rounds = static_cast<double>(pieces(tiles_of(p, tile), kMultiprocessors));
-  const double macs = static_cast<double>(tile.rows * tile.columns * p.stages * kPlaces);
+  const double macs = static_cast<double>(tile.rows * tile.columns * p.stages() * kPlaces);
   const double compute = rounds * (macs / tile.macs_per_us + (tile.in_turn ? 0 : kStoreUs)),
                memory = bytes / kBytesPerUs;
   return kStartUs + std::max(compute, memory) + kShown * std::min(compute, memory);
 }
 
-}  // namespace
+// What the kernels read and write: of an image at steps, the pixels at these.
+double bytes_read(const Problem& problem, const FedProduct& p) {
+  double bytes = bytes_of(problem);
+  for (const FedImage& image : p.images) {
+    const TileProduct& b = image.b;
+    if (p.images.size() > 1 && b.taps_h * b.taps_w == 1)
+      bytes -= 2.0 * static_cast<double>(b.channels) *
+               static_cast<double>(b.rows / std::max<int64_t>(1, b.out_h * b.out_w) * b.in_h * b.in_w - b.rows);
+  }
+  return bytes;
+}
 
-Result<FedProduct> describe_fed(const Problem& problem, const BindArgs& args) {
-  FedProduct p;
-  WOOTZ_ASSIGN_OR_RETURN(p.reads, tile_reads(problem, args.inputs, args.outputs));
-  WOOTZ_ASSIGN_OR_RETURN(p.b, describe_half(p.reads, args));
-  const TileProduct& b = p.b;
-  if (!problem.is(Family::kConv) && !problem.is(Family::kGemm)) return unsupported("another problem than a product");
+// What a library is said to take: of a sum, of both convolutions, which are measured beside.
+double others_us(const Problem& problem, const FedProduct& p) {
+  constexpr double kStepUs = 3;
+  double macs = 0;
+  for (const FedImage& image : p.images)
+    macs += static_cast<double>(image.b.rows * image.b.columns) * static_cast<double>(image.b.depth());
+  return library_us(macs, bytes_read(problem, p)) + (p.images.size() > 1 ? kStepUs : 0);
+}
+
+Status check_image(const FedImage& image, DType type) {
+  const TileProduct& b = image.b;
   if (b.batch != 1 || b.planes || !b.packed) return unsupported("several matrices, or results by planes");
   if (b.columns % 8 != 0) return unsupported("{} columns, which are not stored by eight", b.columns);
-  p.lines = pieces(b.channels, kPlaces);
-  p.stages = b.taps_h * b.taps_w * p.lines;
-  if (b.rows * b.columns == 0) return p;
-  const DType type = problem.inputs[0].dtype;
-  for (const FedTile& tile : kFedTiles) {
-    WOOTZ_RETURN_IF_ERROR(check_view(view_of_rows(p, type, tile)));
-    WOOTZ_RETURN_IF_ERROR(check_view(view_of_columns(p, type, tile)));
-  }
   if ((b.taps_w - 1) * b.dilation_w > 255 || (b.taps_h - 1) * b.dilation_h > 255)
     return unsupported("windows of {} by {} taps at distances of {} and {}", b.taps_h, b.taps_w, b.dilation_h,
                        b.dilation_w);
-  const auto w = static_cast<size_t>(p.reads.w);
-  if (args.constant_bytes.size() > w && args.constants[w] != nullptr &&
-      args.constant_bytes[w] < static_cast<size_t>(p.weight_bytes()))
-    return invalid_argument("{} bytes of packed weights for {}", args.constant_bytes[w], args.inputs[w].to_string());
+  if (b.rows * b.columns == 0) return Status();
+  for (const FedTile& tile : kFedTiles) {
+    WOOTZ_RETURN_IF_ERROR(check_view(view_of_rows(image, type, tile)));
+    WOOTZ_RETURN_IF_ERROR(check_view(view_of_columns(image, type, tile)));
+  }
+  return Status();
+}
+
+Result<FedProduct> describe_one(const Problem& problem, const BindArgs& args) {
+  FedProduct p;
+  WOOTZ_ASSIGN_OR_RETURN(p.reads, tile_reads(problem, args.inputs, args.outputs));
+  FedImage image{.x = p.reads.x, .w = p.reads.w};
+  WOOTZ_ASSIGN_OR_RETURN(image.b, describe_half(p.reads, args));
+  if (!problem.is(Family::kConv) && !problem.is(Family::kGemm)) return unsupported("another problem than a product");
+  p.images = {std::move(image)};
   return p;
 }
 
-TensorView view_of_rows(const FedProduct& p, DType type, const FedTile& tile) {
-  const TileProduct& b = p.b;
+// Columns lie so, 32 at a time, that a thread's sums are of eight neighbours; each tap's channels fill whole stages.
+PackedForm packed_columns(const Problem& problem, const FedImage& image, const HostTensor& source) {
+  const auto bytes = static_cast<size_t>(image.weight_bytes());
+  return packed_by(bytes, [problem, image, source, bytes]() -> Result<std::vector<std::byte>> {
+    const WeightColumns from = weight_columns(problem, source, 2);
+    const int64_t taps = image.b.taps_h * image.b.taps_w, channels = image.b.channels;
+    std::vector<std::byte> to(bytes);
+    for (int64_t line = 0; line < image.padded_columns(); ++line) {
+      const int64_t n = line / 32 * 32 + line / 2 % 4 * 8 + line / 8 % 4 * 2 + line % 2;
+      if (n >= image.b.columns) continue;
+      for (int64_t tap = 0; tap < taps; ++tap)
+        std::memcpy(&to[static_cast<size_t>((line * image.stages() + tap * image.lines) * kPlaces * 2)],
+                    &from.bytes[static_cast<size_t>((n * taps + tap) * channels * 2)],
+                    static_cast<size_t>(channels * 2));
+    }
+    return to;
+  });
+}
+
+// Biases of both, in FP32.
+PackedForm packed_biases(const HostTensor& a, const HostTensor& b, int64_t columns) {
+  const auto bytes = static_cast<size_t>(columns) * sizeof(float);
+  return packed_by(bytes, [a, b, columns, bytes]() -> Result<std::vector<std::byte>> {
+    for (const HostTensor* t : {&a, &b})
+      if (!t->valid() || t->volume() != columns) return invalid_argument("a bias that is not there as it was");
+    std::vector<std::byte> to(bytes);
+    for (int64_t i = 0; i < columns; ++i) {
+      const auto sum = static_cast<float>(a.get_f64(i) + b.get_f64(i));
+      std::memcpy(&to[static_cast<size_t>(i) * sizeof sum], &sum, sizeof sum);
+    }
+    return to;
+  });
+}
+
+}  // namespace
+
+Result<FedProduct> describe_fed(const Problem& problem, const BindArgs& args) {
+  WOOTZ_ASSIGN_OR_RETURN(FedProduct p,
+                         problem.is(Family::kChain) ? describe_fed_sum(problem, args) : describe_one(problem, args));
+  for (FedImage& image : p.images) {
+    image.lines = pieces(image.b.channels, kPlaces);
+    WOOTZ_RETURN_IF_ERROR(check_image(image, problem.inputs[0].dtype));
+    const auto w = static_cast<size_t>(image.w);
+    if (args.constant_bytes.size() > w && args.constants[w] != nullptr &&
+        args.constant_bytes[w] < static_cast<size_t>(image.weight_bytes()))
+      return invalid_argument("{} bytes of packed weights for {}", args.constant_bytes[w], args.inputs[w].to_string());
+  }
+  return p;
+}
+
+TensorView view_of_rows(const FedImage& image, DType type, const FedTile& tile) {
+  const TileProduct& b = image.b;
   TensorView view;
   view.type = type;
   view.lines = tile.rows;
@@ -121,40 +212,35 @@ TensorView view_of_rows(const FedProduct& p, DType type, const FedTile& tile) {
   return view;
 }
 
-TensorView view_of_columns(const FedProduct& p, DType type, const FedTile& tile) {
+TensorView view_of_columns(const FedImage& image, DType type, const FedTile& tile) {
   TensorView view;
   view.type = type;
   view.matrix = true;
   view.lines = tile.columns;
-  view.extents = {p.stages * kPlaces, p.padded_columns(), 1, 1};
+  view.extents = {image.stages() * kPlaces, image.padded_columns(), 1, 1};
   return view;
 }
 
-// Columns lie so, 32 at a time, that a thread's sums are of eight neighbours; each tap's channels fill whole stages.
 Result<std::optional<PackedForm>> pack_fed(const Problem& problem, int input, const HostTensor& source) {
-  WOOTZ_ASSIGN_OR_RETURN(FedProduct p,
+  WOOTZ_ASSIGN_OR_RETURN(const FedProduct p,
                          describe_fed(problem, {operand_dims(problem.inputs), operand_dims(problem.outputs), {}}));
-  if (input != p.reads.w) return std::optional<PackedForm>{};
-  const auto bytes = static_cast<size_t>(p.weight_bytes());
-  return std::optional(packed_by(bytes, [p = std::move(p), source, bytes]() -> Result<std::vector<std::byte>> {
-    const WeightColumns from = weight_columns(p.reads.problem, source, 2);
-    const int64_t taps = p.b.taps_h * p.b.taps_w, channels = p.b.channels;
-    std::vector<std::byte> to(bytes);
-    for (int64_t line = 0; line < p.padded_columns(); ++line) {
-      const int64_t n = line / 32 * 32 + line / 2 % 4 * 8 + line / 8 % 4 * 2 + line % 2;
-      if (n >= p.b.columns) continue;
-      for (int64_t tap = 0; tap < taps; ++tap)
-        std::memcpy(&to[static_cast<size_t>((line * p.stages + tap * p.lines) * kPlaces * 2)],
-                    &from.bytes[static_cast<size_t>((n * taps + tap) * channels * 2)],
-                    static_cast<size_t>(channels * 2));
-    }
-    return to;
-  }));
+  for (const FedImage& image : p.images)
+    if (input == image.w) return std::optional(packed_columns(p.reads.problem, image, source));
+  return std::optional<PackedForm>{};
+}
+
+Result<std::optional<PackedForm>> pack_fed_among(const Problem& problem, int input,
+                                                 std::span<const HostTensor> sources) {
+  const auto at = [&](int i) { return sources[static_cast<size_t>(i)]; };
+  WOOTZ_ASSIGN_OR_RETURN(const FedProduct p,
+                         describe_fed(problem, {operand_dims(problem.inputs), operand_dims(problem.outputs), {}}));
+  if (p.added >= 0 && input == p.bias) return std::optional(packed_biases(at(p.bias), at(p.added), p.b().columns));
+  return pack_fed(problem, input, at(input));
 }
 
 Status generate_fed(const Problem& problem, const BindArgs& args, size_t index, std::vector<Launch>* launches) {
   WOOTZ_ASSIGN_OR_RETURN(const FedProduct p, describe_fed(problem, args));
-  if (p.b.rows * p.b.columns == 0) return Status();
+  if (p.b().rows * p.b().columns == 0) return Status();
   const FedTile& tile = kFedTiles[index];
   const DType type = problem.inputs[0].dtype;
   KernelSource source("gemm/fed.cuh", true);
@@ -163,10 +249,9 @@ Status generate_fed(const Problem& problem, const BindArgs& args, size_t index, 
   source.type("Part", "float");
   write_numbers(p, tile, &source);
   source.operand("Y* __restrict__", "y", {true, 0});
-  source.view("x", {false, p.reads.x}, view_of_rows(p, type, tile));
-  source.view("w", {false, p.reads.w}, view_of_columns(p, type, tile));
-  WOOTZ_RETURN_IF_ERROR(write_by_eight(p.reads.problem, {p.reads.dims, p.reads.made, {}}, p.b.columns,
-                                       {.w = p.reads.w, .halves_ahead = true}, &source));
+  write_views(p, type, tile, &source);
+  WOOTZ_RETURN_IF_ERROR(write_by_eight(p.reads.problem, {p.reads.dims, p.reads.made, {}}, p.b().columns,
+                                       {.w = p.reads.w, .bias = p.bias, .halves_ahead = true}, &source));
   source.code(wide_product(tile, type));
   LaunchSize size;
   size.grid_x = static_cast<unsigned>(std::min(kMultiprocessors, tiles_of(p, tile)));
@@ -176,20 +261,20 @@ Status generate_fed(const Problem& problem, const BindArgs& args, size_t index, 
   return source.finish(size, launches);
 }
 
-// 0: there are too few tiles for half of the multiprocessors, two others are better, or a library is sure to be.
+// 0: there are too few tiles for half of the multiprocessors, two others (of a sum, three) are better, or a library is
+// sure to be.
 double estimate_fed(const Problem& problem, size_t index) {
   constexpr int64_t kLeast = 64;
-  constexpr size_t kMost = 2;
+  constexpr size_t kMost = 2, kMostOfSum = 3;
   constexpr double kHopeless = 1.3;
   const std::vector<Dims> in = operand_dims(problem.inputs), out = operand_dims(problem.outputs);
   const Result<FedProduct> p = describe_fed(problem, {in, out, {}});
   if (!p.ok() || tiles_of(*p, kFedTiles[index]) < kLeast) return 0;
-  const double bytes = bytes_of(problem), us = us_of(*p, kFedTiles[index], bytes);
+  const double bytes = bytes_read(problem, *p), us = us_of(*p, kFedTiles[index], bytes);
   size_t better = 0;
   for (size_t i = 0; i < std::size(kFedTiles); ++i)
     better += i != index && tiles_of(*p, kFedTiles[i]) >= kLeast && us_of(*p, kFedTiles[i], bytes) < us;
-  const double macs = static_cast<double>(p->b.rows * p->b.columns) * static_cast<double>(p->b.depth());
-  return better < kMost && us < kHopeless * library_us(macs, bytes) ? us : 0;
+  return better < (p->images.size() > 1 ? kMostOfSum : kMost) && us < kHopeless * others_us(problem, *p) ? us : 0;
 }
 
 }  // namespace wootz::cuda

@@ -1,4 +1,5 @@
-// Products and convolutions of 16-bit floats of many rows by gemm/fed.cuh: what their kernels share.
+// Products and convolutions of 16-bit floats of many rows by gemm/fed.cuh, and convolutions whose results are added up
+// (a chain: backend/chain_sum.h): what their kernels share.
 #pragma once
 
 #include "backends/cuda/generate/fed_tiles.h"
@@ -6,20 +7,36 @@
 
 namespace wootz::cuda {
 
-struct FedProduct {
-  TileReads reads;
-  TileProduct b;
-  int64_t lines = 1;   // of a tap's channels: 64 each
-  int64_t stages = 1;  // of the sum
+// What is multiplied, and by what.
+struct FedImage {
+  int x = 0, w = 1;   // operands of the step
+  TileProduct b;      // by itself
+  int64_t lines = 1;  // of a tap's channels: 64 each
+  int64_t stages() const { return b.taps_h * b.taps_w * lines; }
   int64_t padded_columns() const { return (b.columns + 31) / 32 * 32; }
-  int64_t weight_bytes() const { return padded_columns() * stages * 128; }
+  int64_t weight_bytes() const { return padded_columns() * stages() * 128; }
+};
+
+struct FedProduct {
+  TileReads reads;  // what the expression is of; of a sum, the convolution that has it, with the bias of both
+  std::vector<FedImage> images;  // whose products are added up: one, or two of which the second has no windows
+  int bias = -1;                 // operand of the step that is the bias; -1: the one behind reads.w, or none
+  int added = -1;                // of a bias that is added to that one when it is packed, in FP32; -1: none
+  const TileProduct& b() const { return images[0].b; }
+  int64_t stages() const {  // of the sum
+    int64_t all = 0;
+    for (const FedImage& image : images) all += image.stages();
+    return all;
+  }
 };
 
 // At concrete extents. Errors: what these kernels do not compute, and why.
 Result<FedProduct> describe_fed(const Problem& problem, const BindArgs& args);
+// Of convolutions whose results are added up, without what is checked of all products.
+Result<FedProduct> describe_fed_sum(const Problem& problem, const BindArgs& args);
 
 // How the unit for tensors reads a block's rows of x, and its columns of w.
-TensorView view_of_rows(const FedProduct& product, DType type, const FedTile& tile);
-TensorView view_of_columns(const FedProduct& product, DType type, const FedTile& tile);
+TensorView view_of_rows(const FedImage& image, DType type, const FedTile& tile);
+TensorView view_of_columns(const FedImage& image, DType type, const FedTile& tile);
 
 }  // namespace wootz::cuda

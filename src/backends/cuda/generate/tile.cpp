@@ -184,11 +184,13 @@ Status write_results(const Operands& operands, const PointwiseExpr& epilogue, si
                          reads, inputs, rules);
 }
 
-// The expression's, and the bias; `w`: the operand of the step behind which they are.
-void add_operands(const Problem& p, int w, KernelSource* source) {
+// The expression's, and the bias; `w`: the operand of the step behind which they are; `bias`: that of the bias, if it
+// is not the next.
+void add_operands(const Problem& p, int w, int bias, KernelSource* source) {
   source->epilogue_operands(p, w - 1);
   if (p.num_main == 3)
-    source->operand(fmt::format("const {}* __restrict__", storage_type(p.inputs[2].dtype)), "b", {false, w + 1});
+    source->operand(fmt::format("const {}* __restrict__", storage_type(p.inputs[2].dtype)), "b",
+                    {false, bias < 0 ? w + 1 : bias});
 }
 
 // Lines that find the one of these parts, one after the other, which `at` is in: line(i, from) for part i, which begins
@@ -287,7 +289,7 @@ Status write_by_eight(const Problem& p, const BindArgs& args, int64_t columns, c
   if (operands.vector != 8) return unsupported("results that are not stored by eight");
   operands.halves_ahead = how.halves_ahead;
   source->fixed("kVector", operands.vector);
-  add_operands(p, how.w, source);
+  add_operands(p, how.w, how.bias, source);
   return write_results(operands, p.epilogue, 0, how.rounded, source);
 }
 
@@ -325,7 +327,7 @@ Status write_tile(const Problem& p, const BindArgs& args, const TileProduct& b, 
   source.operand("Y* __restrict__", "y", {true, 0});
   source.operand("const X* __restrict__", "x", {false, b.x});
   source.operand("const W* __restrict__", "w", {false, b.w});
-  add_operands(p, b.w, &source);
+  add_operands(p, b.w, -1, &source);
   add_reads_and_results(b, &source);
   WOOTZ_RETURN_IF_ERROR(add_norm(b, how.step, operands, &source));
   source.walk("Matrices", "matrices", b.matrices, {"x", "w"});

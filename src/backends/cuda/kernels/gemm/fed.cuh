@@ -2,10 +2,12 @@
 // in shared memory by the unit for tensors, rows of x as the taps of a window cover them and columns of w; two teams of
 // four warps multiply. A block takes one tile after the other: both teams half of its rows, or with kInTurn each every
 // other tile, so that one stores while the other multiplies. The problem: X; Y; kRows, kColumns: of a tile; kStages;
-// kInTurn; TensorMap x, w: of kRows windows and of kColumns columns, which lie so, 32 at a time, that a thread's sums
-// are eight neighbours; w_wide_mma(); Constants {rows, columns; out_w, out_h; stride_w, stride_h, pad_left, pad_top,
-// dilation_w, dilation_h, taps_w; lines: stages of a tap; stages: of a sum; tiles_m, tiles, blocks}; at(), ahead() and
-// results() as of gemm/tile.cuh, with kVector of 8. The result has less than 2^31 elements.
+// kInTurn; kTwo: a sum goes on over the channels of single pixels of another image; TensorMap x, w: of kRows windows
+// and of kColumns columns, which lie so, 32 at a time, that a thread's sums are eight neighbours; other_x_of(p),
+// other_w_of(p): the same of the other image; w_wide_mma(); Constants {rows, columns; out_w, out_h; stride_w, stride_h,
+// pad_left, pad_top, dilation_w, dilation_h, taps_w; lines: stages of a tap; first: stages of x; other_w, other_h:
+// steps in the other image; stages: of a sum; tiles_m, tiles, blocks}; at(), ahead() and results() as of gemm/tile.cuh,
+// with kVector of 8. The result has less than 2^31 elements.
 #pragma once
 #include "backends/cuda/kernels/gemm/feed.cuh"
 #include "backends/cuda/kernels/gemm/rescale.cuh"
@@ -50,15 +52,24 @@ struct Walk {
   }
 };
 
-W_FN void feed_columns(const Operands& p, const Ring& ring, int stage, int k, int n) {
+W_FN void feed_columns(const Operands& p, const Constants& c, const Ring& ring, int stage, int k, int n) {
+  u8* const to = ring.stages + stage * kStageBytes + kRowBytes;
   w_bar_expect(ring.full + stage, kStageBytes);
-  w_fetch_lines(ring.stages + stage * kStageBytes + kRowBytes, p.w, ring.full + stage, k * kPlaces, n);
+  if (kTwo && k >= c.first)
+    w_fetch_lines(to, other_w_of(p), ring.full + stage, (k - c.first) * kPlaces, n);
+  else
+    w_fetch_lines(to, p.w, ring.full + stage, k * kPlaces, n);
 }
 
-W_FN void feed_rows(const Operands& p, const Constants& c, const Ring& ring, int stage, const TileAt& at,
+W_FN void feed_rows(const Operands& p, const Constants& c, const Ring& ring, int stage, int k, const TileAt& at,
                     const Walk& walk) {
   u8* const to = ring.stages + stage * kStageBytes;
   const Corner& w = at.window;
+  if (kTwo && k >= c.first) {
+    const Corner other = {w.x * c.other_w, w.y * c.other_h, w.image};
+    w_fetch_pixels(to, other_x_of(p), ring.full + stage, (k - c.first) * kPlaces, other, 0, 0);
+    return;
+  }
   const Corner first = {w.x * c.stride_w - c.pad_left, w.y * c.stride_h - c.pad_top, w.image};
   w_fetch_pixels(to, p.x, ring.full + stage, walk.line * kPlaces, first, walk.s * c.dilation_w, walk.r * c.dilation_h);
 }
@@ -66,7 +77,7 @@ W_FN void feed_rows(const Operands& p, const Constants& c, const Ring& ring, int
 // By one thread. Weights are constant: they come before what the kernel ahead makes is there.
 W_FN void feed(const Operands& p, const Constants& c, const Ring& ring) {
   const int early = c.stages < kStages ? c.stages : kStages;
-  for (int k = 0; k < early; ++k) feed_columns(p, ring, k, k, tile_at(c, blockIdx.x).n);
+  for (int k = 0; k < early; ++k) feed_columns(p, c, ring, k, k, tile_at(c, blockIdx.x).n);
   w_begin();
   Spot spot{0, 1};
   bool is_first = true;
@@ -78,9 +89,9 @@ W_FN void feed(const Operands& p, const Constants& c, const Ring& ring) {
     for (int k = 0; k < c.stages; ++k, walk.next(c), spot.pass(1)) {
       if (!is_first || k >= early) {
         w_bar_wait(ring.empty + spot.stage, spot.parity);
-        feed_columns(p, ring, spot.stage, k, at.n);
+        feed_columns(p, c, ring, spot.stage, k, at.n);
       }
-      feed_rows(p, c, ring, spot.stage, at, walk);
+      feed_rows(p, c, ring, spot.stage, k, at, walk);
     }
   }
 }
@@ -211,6 +222,10 @@ W_FN void kernel(const Operands& p, const Constants& c) {
     w_bars_are_there();
     w_want(p.x);
     w_want(p.w);
+    if constexpr (kTwo) {
+      w_want(other_x_of(p));
+      w_want(other_w_of(p));
+    }
   }
   __syncthreads();
   if (threadIdx.x < kTeam) {
