@@ -10,11 +10,11 @@ namespace {
 
 // Those that a network may be faster without; the others make it smaller, or what later passes count on.
 constexpr std::string_view kChoices[] = {
-    "fuse_attention", "fuse_bottlenecks", "fuse_caches",   "fuse_chains",   "fuse_concat",
-    "fuse_embedding", "fuse_epilogue",    "fuse_gates",    "fuse_norms",    "fuse_padding",
-    "fuse_pointwise", "fuse_rotary",      "fuse_siblings", "fuse_softmax",  "fuse_squeeze_excite",
-    "fuse_stem",      "hoist_pointwise",  "join_concats",  "join_siblings", "merge_convolutions",
-    "merge_siblings", "push_transposes",  "reorder_rows",  "unfold_patches"};
+    "fuse_attention",      "fuse_bottlenecks", "fuse_caches",     "fuse_chains",   "fuse_concat",
+    "fuse_embedding",      "fuse_epilogue",    "fuse_gates",      "fuse_norms",    "fuse_padding",
+    "fuse_pointwise",      "fuse_rotary",      "fuse_shortcuts",  "fuse_siblings", "fuse_softmax",
+    "fuse_squeeze_excite", "fuse_stem",        "hoist_pointwise", "join_concats",  "join_siblings",
+    "merge_convolutions",  "merge_siblings",   "push_transposes", "reorder_rows",  "unfold_patches"};
 constexpr std::string_view kWithout = "without:";
 
 }  // namespace

@@ -18,6 +18,7 @@ struct Capabilities {
   bool gate_sums = false;  // some provider computes a depthwise convolution and the gate of its image as one step
   // Some provider computes a convolution and the one of single pixels that reads it as one step.
   bool convolution_pairs = false;
+  bool convolution_sums = false;  // some provider computes two convolutions whose results are added up as one step
   // Some provider computes what follows on a gather or a concatenation with it: family `embedding`, and expressions of
   // family `move`.
   bool fused_moves = false;

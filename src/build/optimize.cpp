@@ -88,7 +88,8 @@ void leave_out_passes_for(const Capabilities& can, PipelineOptions* pipeline) {
       {"fuse_caches", &Capabilities::fused_moves},
       {"fuse_gates", &Capabilities::gate_sums},
       {"unfold_patches", &Capabilities::patch_products},
-      {"fuse_bottlenecks", &Capabilities::convolution_pairs}};
+      {"fuse_bottlenecks", &Capabilities::convolution_pairs},
+      {"fuse_shortcuts", &Capabilities::convolution_sums}};
   for (const auto& [pass, needed] : kNeeds)
     if (!(can.*needed)) pipeline->disabled.insert(pass);
 }

@@ -79,7 +79,8 @@ TEST_F(CudaPairs, AreTheSameAsOneStepAndAsSeveral) {
       SCOPED_TRACE(std::string(dtype_name(type)) + (kind.made ? ", a made shortcut" : "") +
                    (kind.next ? ", one more" : "") + ", seed " + std::to_string(seed_));
       const RunResult want = run("reference", kind, false);
-      const RunResult with = run("cuda", kind, true), without = run("cuda", kind, true, {"fuse_bottlenecks"});
+      const RunResult with = run("cuda", kind, true),
+                      without = run("cuda", kind, true, {"fuse_bottlenecks", "fuse_shortcuts"});
       EXPECT_EQ(with.steps + 1 + kind.made + kind.next, without.steps);
       expect_alike(want.outputs, with.outputs, type);
       expect_alike(want.outputs, without.outputs, type);

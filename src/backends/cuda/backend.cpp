@@ -274,6 +274,7 @@ class CudaBackend final : public Backend {
                          .patch_products = true,
                          .gate_sums = true,
                          .convolution_pairs = true,
+                         .convolution_sums = true,
                          .fused_moves = true,
                          .norm_products = true,
                          .siblings = true,

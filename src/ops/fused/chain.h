@@ -7,5 +7,6 @@ namespace wootz::ops {
 
 const OpDef& chain_op();
 void chain_cases(CaseList& list);
+void block_cases(CaseList& list);  // which it calls
 
 }  // namespace wootz::ops

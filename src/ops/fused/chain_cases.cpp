@@ -233,68 +233,6 @@ PointwiseExpr relu(DType type = DType::kF32) {
   return e;
 }
 
-// A convolution and the one by single pixels of it, which adds a shortcut, and one of the result by single pixels more,
-// around the node of the two; both results. Nothing is cut off the last: a channel of which a ReLU leaves little would
-// show what rounds the large sums before it.
-void add_next(CaseList& list, const char* name, DType type, const Dims& image, int64_t middle, int64_t columns,
-              int64_t next) {
-  const auto body = std::make_shared<Graph>("body"), inner = std::make_shared<Graph>("pair");
-  std::vector<HostTensor> inputs;
-  for (const Dims& dims :
-       {image, Dims{middle, image[1], 3, 3}, Dims{middle}, Dims{columns, middle, 1, 1}, Dims{columns},
-        Dims{image[0], columns, image[2], image[3]}, Dims{next, columns, 1, 1}, Dims{next}})
-    inputs.push_back(list.random(type, dims));
-  std::vector<Value*> v, in;
-  for (const HostTensor& t : inputs) v.push_back(body->add_input("", t.dtype(), to_shape(t.dims())));
-  for (size_t i = 0; i < 6; ++i) in.push_back(inner->add_input("", type, v[i]->shape()));
-  PointwiseExpr sum;
-  sum.num_inputs = 2;
-  const uint16_t both = sum.push(PwOp::kAdd, type, sum.input(0, type), sum.input(1, type));
-  sum.outputs = {sum.push(PwOp::kRelu, type, both)};
-  const AttrMap first{{"pads", std::vector<int64_t>(4, 1)}, {"epilogue", relu(type)}, {"main_inputs", int64_t{3}}};
-  Node* const a = inner->add_node(op("Conv"), "", {in[0], in[1], in[2]}, first);
-  if (!infer_node(*a).ok()) return;  // as above
-  Node* const b = inner->add_node(op("Conv"), "", {a->output(), in[3], in[4], in[5]},
-                                  {{"epilogue", sum}, {"main_inputs", int64_t{3}}});
-  if (!infer_node(*b).ok()) return;
-  inner->mark_output(b->output());
-  Node* const pair = body->add_node(op("Chain"), "", {v.begin(), v.begin() + 6}, {{"body", inner}});
-  if (!infer_node(*pair).ok()) return;
-  Node* const third = body->add_node(op("Conv"), "", {pair->output(), v[6], v[7]}, {});
-  if (!infer_node(*third).ok()) return;
-  body->mark_output(third->output());
-  body->mark_output(pair->output());
-  list.add(name, "Chain", std::move(inputs), {{"body", body}}, 2, {false, true, true, true, true, false, true, true},
-           64);
-}
-
-// A convolution by single pixels, whose result is added to what a window's convolution and another one by single pixels
-// make.
-void add_shortcut(CaseList& list, const char* name, DType type, const Dims& image, const Dims& other, int64_t middle,
-                  int64_t columns) {
-  const auto body = std::make_shared<Graph>("body");
-  std::vector<HostTensor> inputs;
-  for (const Dims& dims : {other, Dims{columns, other[1], 1, 1}, Dims{columns}, image, Dims{middle, image[1], 3, 3},
-                           Dims{middle}, Dims{columns, middle, 1, 1}, Dims{columns}})
-    inputs.push_back(list.random(type, dims));
-  std::vector<Value*> v;
-  for (const HostTensor& t : inputs) v.push_back(body->add_input("", t.dtype(), to_shape(t.dims())));
-  PointwiseExpr sum;
-  sum.num_inputs = 2;
-  const uint16_t both = sum.push(PwOp::kAdd, type, sum.input(0, type), sum.input(1, type));
-  sum.outputs = {sum.push(PwOp::kRelu, type, both)};
-  const AttrMap first{{"pads", std::vector<int64_t>(4, 1)}, {"epilogue", relu(type)}, {"main_inputs", int64_t{3}}};
-  Node* const shortcut = body->add_node(op("Conv"), "", {v[0], v[1], v[2]}, {});
-  Node* const middle_one = body->add_node(op("Conv"), "", {v[3], v[4], v[5]}, first);
-  if (!infer_node(*shortcut).ok() || !infer_node(*middle_one).ok()) return;  // as above
-  Node* const last = body->add_node(op("Conv"), "", {middle_one->output(), v[6], v[7], shortcut->output()},
-                                    {{"epilogue", sum}, {"main_inputs", int64_t{3}}});
-  if (!infer_node(*last).ok()) return;
-  body->mark_output(last->output());
-  list.add(name, "Chain", std::move(inputs), {{"body", body}}, 1, {false, true, true, false, true, true, true, true},
-           64);
-}
-
 PointwiseExpr product(DType type = DType::kF32) {
   PointwiseExpr e;
   e.num_inputs = 2;
@@ -337,8 +275,7 @@ void chain_cases(CaseList& list) {
             {false, true, true, true}, 3,
             {"Conv", {{"pads", Ints{1, 1, 1, 1}}, {"epilogue", relu(DType::kF16)}, {"main_inputs", int64_t{3}}}},
             {"Conv", {}});
-  add_shortcut(list, "fused/chain_shortcut_f16", DType::kF16, {16, 16, 9, 9}, {16, 32, 9, 9}, 32, 64);
-  add_next(list, "fused/chain_next_f16", DType::kF16, {16, 16, 9, 9}, 32, 64, 64);
+  block_cases(list);
   const auto with_relu = [](DType type) { return AttrMap{{"epilogue", relu(type)}, {"main_inputs", int64_t{3}}}; };
   add_siblings(list, "fused/siblings_f16", DType::kF16, {{2, 24, 9, 5}}, {16, 72}, with_relu(DType::kF16), 1);
   add_siblings(list, "fused/siblings_bf16", DType::kBF16, {{1, 40, 9, 5}}, {8, 24, 40}, with_relu(DType::kBF16), 1);
