@@ -8,7 +8,7 @@
 namespace wootz::conformance {
 namespace {
 
-constexpr int64_t kImages = 7, kChannels = 40, kOther = 72, kColumns = 80, kSide = 25;
+constexpr int64_t kImages = 14, kChannels = 40, kOther = 72, kColumns = 80, kSide = 25;
 
 struct Kind {
   DType type;

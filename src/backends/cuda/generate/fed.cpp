@@ -261,20 +261,22 @@ Status generate_fed(const Problem& problem, const BindArgs& args, size_t index, 
   return source.finish(size, launches);
 }
 
-// 0: there are too few tiles for half of the multiprocessors, two others (of a sum, three) are better, or a library is
-// sure to be.
+// 0: there are too few tiles for half of the multiprocessors (of a sum for all: its two steps could run beside each
+// other), two others (of a sum, three) are better, or a library is sure to be.
 double estimate_fed(const Problem& problem, size_t index) {
-  constexpr int64_t kLeast = 64;
   constexpr size_t kMost = 2, kMostOfSum = 3;
   constexpr double kHopeless = 1.3;
   const std::vector<Dims> in = operand_dims(problem.inputs), out = operand_dims(problem.outputs);
   const Result<FedProduct> p = describe_fed(problem, {in, out, {}});
-  if (!p.ok() || tiles_of(*p, kFedTiles[index]) < kLeast) return 0;
+  if (!p.ok()) return 0;
+  const bool is_sum = p->images.size() > 1;
+  const int64_t least = is_sum ? kMultiprocessors : 64;
+  if (tiles_of(*p, kFedTiles[index]) < least) return 0;
   const double bytes = bytes_read(problem, *p), us = us_of(*p, kFedTiles[index], bytes);
   size_t better = 0;
   for (size_t i = 0; i < std::size(kFedTiles); ++i)
-    better += i != index && tiles_of(*p, kFedTiles[i]) >= kLeast && us_of(*p, kFedTiles[i], bytes) < us;
-  return better < (p->images.size() > 1 ? kMostOfSum : kMost) && us < kHopeless * others_us(problem, *p) ? us : 0;
+    better += i != index && tiles_of(*p, kFedTiles[i]) >= least && us_of(*p, kFedTiles[i], bytes) < us;
+  return better < (is_sum ? kMostOfSum : kMost) && us < kHopeless * others_us(problem, *p) ? us : 0;
 }
 
 }  // namespace wootz::cuda
