@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "backends/cpu/dense/amx_end.h"
 #include "backends/cpu/dense/int8.h"
+#include "backends/cpu/dense/sums_finish.h"
 #include "backends/cpu/function_kernel.h"
 
 namespace wootz::cpu {
@@ -47,9 +47,9 @@ class AmxCall final : public UnitsCall {
       call->scale_[static_cast<size_t>(c)] =
           call->finish_.factor * (scales == nullptr ? 1.0f : static_cast<float>(scales->of(c)));
     for (const float scale : call->scale_) call->most_ = std::max(call->most_, sums * std::fabs(scale));
-    for (const AmxEnd& e : call->finish_.ends) {
-      if (e.kind == AmxEnd::Kind::kAdd) call->most_ += 255 * std::fabs(e.alpha) + std::fabs(e.beta);
-      if (e.kind == AmxEnd::Kind::kLinear || e.kind == AmxEnd::Kind::kActivation) call->most_ = HUGE_VALF;
+    for (const SumsEnd& e : call->finish_.ends) {
+      if (e.kind == SumsEnd::Kind::kAdd) call->most_ += 255 * std::fabs(e.alpha) + std::fabs(e.beta);
+      if (e.kind == SumsEnd::Kind::kLinear || e.kind == SumsEnd::Kind::kActivation) call->most_ = HUGE_VALF;
     }
     return std::unique_ptr<Call>(std::move(call));
   }
@@ -59,9 +59,9 @@ class AmxCall final : public UnitsCall {
 
  private:
   void find_finish(const Problem& p, const BindArgs& args) {
-    std::optional<AmxFinish> finish = read_amx_finish(p);
+    std::optional<SumsFinish> finish = read_sums_finish(p);
     // A residual may broadcast at these extents.
-    direct_ = finish && std::all_of(finish->ends.begin(), finish->ends.end(), [&](const AmxEnd& e) {
+    direct_ = finish && std::all_of(finish->ends.begin(), finish->ends.end(), [&](const SumsEnd& e) {
                 return e.input < 0 || args.inputs[static_cast<size_t>(e.input)] == args.outputs[0];
               });
     if (direct_) finish_ = std::move(*finish);
@@ -120,7 +120,7 @@ class AmxCall final : public UnitsCall {
     t.guarded = finish_.may_be_nan || !(most_ + most_bias(bias) < kSafe);
     auto* results = reinterpret_cast<float*>(scratch + rows_bytes() + bias_bytes());
     if (direct_) {
-      const int64_t size = finish_.type == AmxEnd::Type::kF32 ? 4 : finish_.type == AmxEnd::Type::kBf16 ? 2 : 1;
+      const int64_t size = finish_.type == SumsEnd::Type::kF32 ? 4 : finish_.type == SumsEnd::Type::kBf16 ? 2 : 1;
       t.first = u.row * shape_.columns + u.column;
       t.out = static_cast<char*>(args.outputs[0]) + t.first * size;
       t.out_stride = shape_.columns;
@@ -134,7 +134,7 @@ class AmxCall final : public UnitsCall {
 
   AmxRows<T> rows_;
   int64_t steps_;
-  AmxFinish finish_;
+  SumsFinish finish_;
   std::vector<float> scale_;  // to the end of the last panel
   float most_ = 0;            // what sums and operands in bytes come to, without the bias
   AmxSums type_ = AmxSums::kU8;
@@ -156,9 +156,9 @@ Result<GemmScales> amx_int8_scales(const Problem& p, const DenseShape& s) {
 }
 
 int amx_in_place(const Problem& p) {
-  const std::optional<AmxFinish> finish = read_amx_finish(p);
+  const std::optional<SumsFinish> finish = read_sums_finish(p);
   if (!finish) return -1;
-  for (const AmxEnd& e : finish->ends)
+  for (const SumsEnd& e : finish->ends)
     if (e.input >= 0 && p.inputs[static_cast<size_t>(e.input)].dtype == p.outputs[0].dtype) return e.input;
   return -1;
 }

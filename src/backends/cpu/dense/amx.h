@@ -1,5 +1,5 @@
 // Products and convolutions on AMX: 8 bits with sums of integers, and BF16. Each thread computes a range of rows and
-// columns; how the rows are read is in amx_rows.h, what follows the sums in amx_end.h.
+// columns; how the rows are read is in amx_rows.h, what follows the sums in sums_finish.h.
 #pragma once
 
 #include "backend/quantized.h"

@@ -73,15 +73,15 @@ __attribute__((always_inline)) inline bool load(const AmxUnit& u, const Columns&
   return true;
 }
 
-template <AmxEnd::Type kType>
+template <SumsEnd::Type kType>
 inline __m512 operand(const void* base, int64_t at, __mmask16 mask) {
-  if constexpr (kType == AmxEnd::Type::kF32) return _mm512_maskz_loadu_ps(mask, static_cast<const float*>(base) + at);
-  if constexpr (kType == AmxEnd::Type::kBf16) {
+  if constexpr (kType == SumsEnd::Type::kF32) return _mm512_maskz_loadu_ps(mask, static_cast<const float*>(base) + at);
+  if constexpr (kType == SumsEnd::Type::kBf16) {
     const __m256i bits = _mm256_maskz_loadu_epi16(mask, static_cast<const uint16_t*>(base) + at);
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
   }
   const __m128i bytes = _mm_maskz_loadu_epi8(mask, static_cast<const char*>(base) + at);
-  return _mm512_cvtepi32_ps(kType == AmxEnd::Type::kU8 ? _mm512_cvtepu8_epi32(bytes) : _mm512_cvtepi8_epi32(bytes));
+  return _mm512_cvtepi32_ps(kType == SumsEnd::Type::kU8 ? _mm512_cvtepu8_epi32(bytes) : _mm512_cvtepi8_epi32(bytes));
 }
 
 // An operand that is added: alpha * operand + beta.
@@ -89,13 +89,13 @@ struct Added {
   const char* base;
   int64_t first;  // where what belongs to the unit's first result lies
   __m512 alpha, beta;
-  __attribute__((always_inline)) Added(const AmxUnit& u, const AmxEnd& e)
+  __attribute__((always_inline)) Added(const AmxUnit& u, const SumsEnd& e)
       : base(static_cast<const char*>(u.inputs[e.input])),
         first(u.first),
         alpha(_mm512_set1_ps(e.alpha)),
         beta(_mm512_set1_ps(e.beta)) {}
 };
-template <AmxEnd::Type kType, bool kShifts>
+template <SumsEnd::Type kType, bool kShifts>
 __attribute__((always_inline)) inline void add(const Added& added, const Columns& columns, Pair& p) {
 #pragma GCC unroll 4
   for (int j = 0; j < 4; ++j) {
@@ -110,7 +110,7 @@ inline void clip(__m512 low, __m512 high, Pair& p) {
   for (int j = 0; j < 4; ++j) p.v[j] = _mm512_min_ps(high, _mm512_max_ps(low, p.v[j]));
 }
 
-template <AmxEnd::Type kType>
+template <SumsEnd::Type kType>
 inline void store_bytes(const AmxUnit& u, const Columns& columns, const Pair& p) {
   __m512i q[4];
 #pragma GCC unroll 4
@@ -129,7 +129,7 @@ inline void store_bytes(const AmxUnit& u, const Columns& columns, const Pair& p)
     a = _mm512_adds_epi16(a, zero);
     b = _mm512_adds_epi16(b, zero);
   }
-  const __m512i packed = kType == AmxEnd::Type::kU8 ? _mm512_packus_epi16(a, b) : _mm512_packs_epi16(a, b);
+  const __m512i packed = kType == SumsEnd::Type::kU8 ? _mm512_packus_epi16(a, b) : _mm512_packs_epi16(a, b);
   // Packing goes by groups of four from each of the four vectors.
   const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
   const __m512i rows = _mm512_permutexvar_epi32(order, packed);
@@ -138,13 +138,13 @@ inline void store_bytes(const AmxUnit& u, const Columns& columns, const Pair& p)
   _mm256_mask_storeu_epi8(u.out + p.at[1], mask, _mm512_extracti64x4_epi64(rows, 1));
 }
 
-template <AmxEnd::Type kType>
+template <SumsEnd::Type kType>
 inline void store(const AmxUnit& u, const Columns& columns, const Pair& p) {
-  if constexpr (kType == AmxEnd::Type::kU8 || kType == AmxEnd::Type::kI8) return store_bytes<kType>(u, columns, p);
+  if constexpr (kType == SumsEnd::Type::kU8 || kType == SumsEnd::Type::kI8) return store_bytes<kType>(u, columns, p);
 #pragma GCC unroll 4
   for (int j = 0; j < 4; ++j) {
     const int64_t at = p.at[j / 2] + j % 2 * kLanes;
-    if constexpr (kType == AmxEnd::Type::kF32)
+    if constexpr (kType == SumsEnd::Type::kF32)
       _mm512_mask_storeu_ps(u.out + 4 * at, columns.mask[j % 2], p.v[j]);
     else
       _mm256_mask_storeu_epi16(u.out + 2 * at, columns.mask[j % 2],
@@ -153,11 +153,11 @@ inline void store(const AmxUnit& u, const Columns& columns, const Pair& p) {
 }
 
 template <Activation kActivation, bool kFine>
-inline void activate(const AmxEnd& e, Pair& p) {
+inline void activate(const SumsEnd& e, Pair& p) {
 #pragma GCC unroll 4
   for (int j = 0; j < 4; ++j) p.v[j] = activate<kActivation, kFine>(p.v[j], e.alpha, e.beta);
 }
-inline void activate(const AmxEnd& e, Pair& p) {
+inline void activate(const SumsEnd& e, Pair& p) {
   switch (e.activation) {
     case Activation::kSilu: return activate<Activation::kSilu, true>(e, p);
     case Activation::kSigmoid: return activate<Activation::kSigmoid, true>(e, p);
@@ -169,32 +169,32 @@ inline void activate(const AmxEnd& e, Pair& p) {
   }
 }
 
-inline void add(const AmxUnit& u, const Columns& columns, const AmxEnd& e, Pair& p) {
+inline void add(const AmxUnit& u, const Columns& columns, const SumsEnd& e, Pair& p) {
   switch (e.type) {
-    case AmxEnd::Type::kF32: return add<AmxEnd::Type::kF32, true>(Added(u, e), columns, p);
-    case AmxEnd::Type::kBf16: return add<AmxEnd::Type::kBf16, true>(Added(u, e), columns, p);
-    case AmxEnd::Type::kU8: return add<AmxEnd::Type::kU8, true>(Added(u, e), columns, p);
-    case AmxEnd::Type::kI8: return add<AmxEnd::Type::kI8, true>(Added(u, e), columns, p);
+    case SumsEnd::Type::kF32: return add<SumsEnd::Type::kF32, true>(Added(u, e), columns, p);
+    case SumsEnd::Type::kBf16: return add<SumsEnd::Type::kBf16, true>(Added(u, e), columns, p);
+    case SumsEnd::Type::kU8: return add<SumsEnd::Type::kU8, true>(Added(u, e), columns, p);
+    case SumsEnd::Type::kI8: return add<SumsEnd::Type::kI8, true>(Added(u, e), columns, p);
   }
 }
 
-inline void apply(const AmxUnit& u, const Columns& columns, const AmxEnd& e, Pair& p) {
+inline void apply(const AmxUnit& u, const Columns& columns, const SumsEnd& e, Pair& p) {
   const __m512 alpha = _mm512_set1_ps(e.alpha), beta = _mm512_set1_ps(e.beta);
   switch (e.kind) {
-    case AmxEnd::Kind::kLinear:
+    case SumsEnd::Kind::kLinear:
       for (__m512& x : p.v) x = _mm512_fmadd_ps(x, alpha, beta);
       return;
-    case AmxEnd::Kind::kClip: return clip(alpha, beta, p);
-    case AmxEnd::Kind::kRound:
+    case SumsEnd::Kind::kClip: return clip(alpha, beta, p);
+    case SumsEnd::Kind::kRound:
       for (__m512& x : p.v) x = _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
       return;
-    case AmxEnd::Kind::kAdd: return add(u, columns, e, p);
-    case AmxEnd::Kind::kActivation: return activate(e, p);
+    case SumsEnd::Kind::kAdd: return add(u, columns, e, p);
+    case SumsEnd::Kind::kActivation: return activate(e, p);
   }
 }
 
 // Any ends, by way of memory.
-template <bool kIntegers, AmxEnd::Type kStored>
+template <bool kIntegers, SumsEnd::Type kStored>
 void finish_any(const AmxUnit& u, Pending* pending, int64_t pairs) {
   const Columns columns(u, pending->column);
   Pair p;
@@ -205,14 +205,14 @@ void finish_any(const AmxUnit& u, Pending* pending, int64_t pairs) {
 }
 
 // An operand that is added, or none (kI8 and kAdds false), and bounds, or none: in registers.
-template <bool kIntegers, AmxEnd::Type kStored, bool kAdds, AmxEnd::Type kAdded>
+template <bool kIntegers, SumsEnd::Type kStored, bool kAdds, SumsEnd::Type kAdded>
 void finish_plain(const AmxUnit& unit, Pending* pending, int64_t pairs) {
   // Copies that nothing else points to stay in registers.
   const AmxUnit u = unit;
   Pending from = *pending;
   const Columns columns(u, from.column);
   const bool clips = u.num_ends > (kAdds ? 1 : 0);
-  const AmxEnd bounds = clips ? u.ends[u.num_ends - 1] : AmxEnd();
+  const SumsEnd bounds = clips ? u.ends[u.num_ends - 1] : SumsEnd();
   std::optional<Added> added;
   if constexpr (kAdds) added.emplace(u, u.ends[0]);
   const __m512 low = _mm512_set1_ps(bounds.alpha), high = _mm512_set1_ps(bounds.beta);
@@ -226,14 +226,14 @@ void finish_plain(const AmxUnit& unit, Pending* pending, int64_t pairs) {
 }
 
 // An activation, then a factor or nothing: in registers.
-template <bool kIntegers, AmxEnd::Type kStored, Activation kActivation>
+template <bool kIntegers, SumsEnd::Type kStored, Activation kActivation>
 void finish_active(const AmxUnit& unit, Pending* pending, int64_t pairs) {
   // Copies that nothing else points to stay in registers.
   const AmxUnit u = unit;
   Pending from = *pending;
   const Columns columns(u, from.column);
-  constexpr bool kFine = kStored != AmxEnd::Type::kBf16;
-  const AmxEnd e = u.ends[0];
+  constexpr bool kFine = kStored != SumsEnd::Type::kBf16;
+  const SumsEnd e = u.ends[0];
   const __m512 factor = _mm512_set1_ps(u.num_ends > 1 ? u.ends[1].alpha : 1.0f);
   Pair p;
   for (; pairs > 0 && load<kIntegers>(u, columns, &from, &p); --pairs) {
@@ -244,7 +244,7 @@ void finish_active(const AmxUnit& unit, Pending* pending, int64_t pairs) {
   }
   pending->next = from.next;
 }
-template <bool kIntegers, AmxEnd::Type kStored>
+template <bool kIntegers, SumsEnd::Type kStored>
 Finish finish_active_of(Activation activation) {
   switch (activation) {
     case Activation::kSilu: return finish_active<kIntegers, kStored, Activation::kSilu>;
@@ -258,16 +258,16 @@ Finish finish_active_of(Activation activation) {
   return finish_any<kIntegers, kStored>;
 }
 
-template <bool kIntegers, AmxEnd::Type kStored>
+template <bool kIntegers, SumsEnd::Type kStored>
 Finish finish_of(const AmxUnit& u) {
-  using Kind = AmxEnd::Kind;
+  using Kind = SumsEnd::Kind;
   const bool factor = u.num_ends == 2 && u.ends[1].kind == Kind::kLinear && u.ends[1].beta == 0;
   if ((u.num_ends == 1 || factor) && u.ends[0].kind == Kind::kActivation)
     return finish_active_of<kIntegers, kStored>(u.ends[0].activation);
-  using Type = AmxEnd::Type;
-  const bool adds = u.num_ends > 0 && u.ends[0].kind == AmxEnd::Kind::kAdd && u.ends[0].beta == 0;
+  using Type = SumsEnd::Type;
+  const bool adds = u.num_ends > 0 && u.ends[0].kind == SumsEnd::Kind::kAdd && u.ends[0].beta == 0;
   const int others = u.num_ends - (adds ? 1 : 0);
-  if (others > 1 || (others == 1 && u.ends[u.num_ends - 1].kind != AmxEnd::Kind::kClip))
+  if (others > 1 || (others == 1 && u.ends[u.num_ends - 1].kind != SumsEnd::Kind::kClip))
     return finish_any<kIntegers, kStored>;
   if (!adds) return finish_plain<kIntegers, kStored, false, Type::kI8>;
   switch (u.ends[0].type) {
@@ -281,12 +281,12 @@ Finish finish_of(const AmxUnit& u) {
 template <bool kIntegers>
 Finish finish_of(const AmxUnit& u) {
   switch (u.out_type) {
-    case AmxEnd::Type::kF32: return finish_of<kIntegers, AmxEnd::Type::kF32>(u);
-    case AmxEnd::Type::kBf16: return finish_of<kIntegers, AmxEnd::Type::kBf16>(u);
-    case AmxEnd::Type::kU8: return finish_of<kIntegers, AmxEnd::Type::kU8>(u);
-    case AmxEnd::Type::kI8: break;
+    case SumsEnd::Type::kF32: return finish_of<kIntegers, SumsEnd::Type::kF32>(u);
+    case SumsEnd::Type::kBf16: return finish_of<kIntegers, SumsEnd::Type::kBf16>(u);
+    case SumsEnd::Type::kU8: return finish_of<kIntegers, SumsEnd::Type::kU8>(u);
+    case SumsEnd::Type::kI8: break;
   }
-  return finish_of<kIntegers, AmxEnd::Type::kI8>(u);
+  return finish_of<kIntegers, SumsEnd::Type::kI8>(u);
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "backends/cpu/dense/activation.h"
+#include "backends/cpu/dense/sums_end.h"
 
 namespace wootz::cpu {
 
@@ -13,23 +13,6 @@ inline constexpr int64_t kAmxLine = 64;     // bytes of a row that are multiplie
 inline constexpr int64_t kAmxColumns = 16;  // of a tile of weights, which is 16 lines long
 inline constexpr int64_t kAmxTileBytes = 16 * kAmxLine;
 inline constexpr int64_t kAmxPanel = 2 * kAmxColumns;  // the last panel may have one tile
-
-// What is done with results, in order.
-struct AmxEnd {
-  enum class Kind : uint8_t {
-    kLinear,  // alpha * x + beta
-    kClip,    // alpha <= x <= beta; NaN stays NaN
-    kRound,   // to an integer, halves to even
-    kAdd,     // plus alpha * operand + beta; the operand lies as the results do
-    kActivation,
-  };
-  enum class Type : uint8_t { kF32, kBf16, kU8, kI8 };
-  Kind kind = Kind::kLinear;
-  Type type = Type::kF32;  // the operand's
-  Activation activation = Activation::kNone;
-  float alpha = 1, beta = 0;
-  int input = -1;  // the operand's
-};
 
 enum class AmxSums : uint8_t { kU8, kI8, kBf16 };  // the rows' type; weights are i8, or BF16
 
@@ -49,11 +32,11 @@ struct AmxUnit {
   const int32_t* start = nullptr;  // what sums of integers begin with, one a column; null: 0
   const float* scale = nullptr;    // one a column; null: 1
   const float* bias = nullptr;     // one a column. These three reach to the end of the last tile
-  const AmxEnd* ends = nullptr;
+  const SumsEnd* ends = nullptr;
   int num_ends = 0;
   const void* const* inputs = nullptr;  // of the step
   int64_t first = 0;                    // where the unit's first result lies in an operand of the results' shape
-  AmxEnd::Type out_type = AmxEnd::Type::kF32;
+  SumsEnd::Type out_type = SumsEnd::Type::kF32;
   int32_t zero = 0;  // added to integers
   // Values to be stored as integers may be NaN, which are 0 before `zero`, or beyond what an int32 holds.
   bool guarded = false;

@@ -10,6 +10,7 @@
 #include "backends/cpu/dense/blocks.h"
 #include "backends/cpu/dense/copy_runs.h"
 #include "backends/cpu/dense/int8.h"
+#include "backends/cpu/dense/quads.h"
 #include "backends/cpu/function_kernel.h"
 
 namespace wootz::cpu {
@@ -166,6 +167,12 @@ Status applies_to_int8(const Problem& p) {
   return dense_int8_scales(p, shape_of(p, p.outputs[0].dims)).status();
 }
 
+Status applies_to_quads(const Problem& p) {
+  WOOTZ_RETURN_IF_ERROR(check_dense_form(p));
+  WOOTZ_RETURN_IF_ERROR(check_form(p));
+  return quads_scales(p, shape_of(p, p.outputs[0].dims)).status();
+}
+
 Status applies_to_amx_int8(const Problem& p) {
   WOOTZ_RETURN_IF_ERROR(check_dense_form(p));
   WOOTZ_RETURN_IF_ERROR(check_form(p));
@@ -178,8 +185,8 @@ SumRuns sum_of(const Problem& p, const ConvForm& c) {
   return amx_sum(s, size, p.inputs[1].dims.back(), c.dilations.back() == 1);
 }
 
-// In BF16 or 8 bits by vectors or by tiles.
-template <bool kAmx>
+// In BF16 or 8 bits by vectors or by tiles; in 8 bits by quads.
+template <Dots kDots>
 class ConvKernel final : public Kernel {
  public:
   ConvKernel(const Problem& p, ConvForm c, Epilogue e, const KernelOptions& o)
@@ -196,6 +203,9 @@ class ConvKernel final : public Kernel {
     if (type() == DType::kBF16) return std::optional(pack_bf16_panels(s, source, index));
     WOOTZ_ASSIGN_OR_RETURN(const GemmScales scales, dense_int8_scales(problem_, s));
     if (kAmx) return std::optional(pack_amx_panels<int8_t>(s, sum(), scales.x_zero, source, index));
+    if (kDots == Dots::kQuads)
+      return std::optional(
+          pack_quad_panels(s, quads_panel(options_.isa), quads_offset(problem_, scales), source, index));
     return std::optional(pack_int8_panels(s, int8_ops(options_.isa), scales.w_zero, source, index));
   }
 
@@ -223,11 +233,15 @@ class ConvKernel final : public Kernel {
     if (kAmx)
       return make_amx_call<uint8_t>(problem_, options_, epilogue_, s, sum(), &scales,
                                     std::make_unique<ImageRows<uint8_t>>(params_, x, w, y, zero), args);
+    if (kDots == Dots::kQuads)
+      return make_quads_call(problem_, options_, epilogue_, s, scales,
+                             std::make_unique<ImageRows<uint8_t>>(params_, x, w, y, zero), args);
     return make_int8_call(problem_, options_, epilogue_, s, scales,
                           std::make_unique<ImageRows<uint8_t>>(params_, x, w, y, zero), args);
   }
 
  private:
+  static constexpr bool kAmx = kDots == Dots::kAmx;
   DType type() const { return problem_.inputs[1].dtype; }
   SumRuns sum() const { return sum_of(problem_, params_); }
 
@@ -237,11 +251,11 @@ class ConvKernel final : public Kernel {
   KernelOptions options_;
 };
 
-template <bool kAmx>
+template <Dots kDots>
 Result<std::unique_ptr<Kernel>> create_conv(const Problem& p, const KernelOptions& options) {
   WOOTZ_ASSIGN_OR_RETURN(Epilogue e, Epilogue::make(p, DType::kF32, options.isa));
   WOOTZ_ASSIGN_OR_RETURN(ConvForm c, read_conv(p));
-  return std::unique_ptr<Kernel>(std::make_unique<ConvKernel<kAmx>>(p, std::move(c), std::move(e), options));
+  return std::unique_ptr<Kernel>(std::make_unique<ConvKernel<kDots>>(p, std::move(c), std::move(e), options));
 }
 
 // A short tap hardly pays for its addresses.
@@ -259,6 +273,11 @@ double gemm_int8_cost_us(const Problem& p, const KernelOptions& options) {
   return int8_cost_us(p, s, options) * addresses(s);
 }
 
+double conv_quads_cost_us(const Problem& p, const KernelOptions& options) {
+  const DenseShape s = shape_of(p, p.outputs[0].dims);
+  return quads_cost_us(p, s, options) * addresses(s);
+}
+
 template <class T>
 double conv_amx_cost_us(const Problem& p, const KernelOptions& options) {
   const Dims &x = p.inputs[0].dims, &w = p.inputs[1].dims, &y = p.outputs[0].dims;
@@ -270,17 +289,19 @@ double conv_amx_cost_us(const Problem& p, const KernelOptions& options) {
 
 }  // namespace
 
-const KernelEntry conv_f32_channels_last_tiled{Family::kConv, kSchemeChannelsLast, conv_applies, create_conv<false>,
-                                               true,          conv_cost_us};
-const KernelEntry conv_bf16_channels_last_tiled{Family::kConv, kSchemeChannelsLast, applies_to_bf16, create_conv<false>,
-                                                true,          conv_bf16_cost_us};
-const KernelEntry conv_i8_channels_last_pairs{Family::kConv, kSchemeChannelsLast, applies_to_int8, create_conv<false>,
-                                              true,          gemm_int8_cost_us};
+const KernelEntry conv_f32_channels_last_tiled{
+    Family::kConv, kSchemeChannelsLast, conv_applies, create_conv<Dots::kVectors>, true, conv_cost_us};
+const KernelEntry conv_bf16_channels_last_tiled{
+    Family::kConv, kSchemeChannelsLast, applies_to_bf16, create_conv<Dots::kVectors>, true, conv_bf16_cost_us};
+const KernelEntry conv_i8_channels_last_pairs{
+    Family::kConv, kSchemeChannelsLast, applies_to_int8, create_conv<Dots::kVectors>, true, gemm_int8_cost_us};
+const KernelEntry conv_i8_channels_last_quads{
+    Family::kConv, kSchemeChannelsLast, applies_to_quads, create_conv<Dots::kQuads>, true, conv_quads_cost_us};
 const KernelEntry conv_i8_channels_last_amx{
-    Family::kConv, kSchemeChannelsLast,       applies_to_amx_int8, create_conv<true>,
+    Family::kConv, kSchemeChannelsLast,       applies_to_amx_int8, create_conv<Dots::kAmx>,
     true,          conv_amx_cost_us<uint8_t>, Needs::kAmxInt8};
 const KernelEntry conv_bf16_channels_last_amx{
-    Family::kConv, kSchemeChannelsLast,        applies_to_bf16, create_conv<true>,
+    Family::kConv, kSchemeChannelsLast,        applies_to_bf16, create_conv<Dots::kAmx>,
     true,          conv_amx_cost_us<uint16_t>, Needs::kAmxBf16};
 
 }  // namespace wootz::cpu

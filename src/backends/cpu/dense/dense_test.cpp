@@ -18,12 +18,13 @@ int64_t pick(std::mt19937_64& rng, int64_t low, int64_t high) {
 struct Kernels {
   const char *name, *gemm, *conv;
   DType type;  // f32, BF16 or i8
-  bool amx;
+  bool amx, weight_zero = true;
   bool quantized() const { return type == DType::kI8; }
 };
 constexpr Kernels kKernels[] = {
     {"f32", "gemm_f32_tiled", "conv_f32_channels_last_tiled", DType::kF32, false},
     {"i8", "gemm_i8_pairs", "conv_i8_channels_last_pairs", DType::kI8, false},
+    {"i8_quads", "gemm_i8_quads", "conv_i8_channels_last_quads", DType::kI8, false, false},
     {"i8_amx", "gemm_i8_amx", "conv_i8_channels_last_amx", DType::kI8, true},
     {"bf16", "gemm_bf16_tiled", "conv_bf16_channels_last_tiled", DType::kBF16, false},
     {"bf16_amx", "gemm_bf16_amx", "conv_bf16_channels_last_amx", DType::kBF16, true},
@@ -38,7 +39,7 @@ class Operands {
     if (!quantized_) return;
     x_type_ = pick(rng, 0, 1) == 0 ? DType::kU8 : DType::kI8;
     x_zero_ = static_cast<double>(x_type_ == DType::kU8 ? pick(rng, 0, 255) : pick(rng, -128, 127));
-    w_zero_ = static_cast<double>(!k.amx && pick(rng, 0, 2) == 0 ? pick(rng, -128, 127) : 0);
+    w_zero_ = static_cast<double>(!k.amx && k.weight_zero && pick(rng, 0, 2) == 0 ? pick(rng, -128, 127) : 0);
     scale_.resize(static_cast<size_t>(pick(rng, 0, 3) == 0 ? 1 : columns));
     for (double& s : scale_) s = std::ldexp(1.0, static_cast<int>(pick(rng, -9, -6)));
     const auto quantize = [&](auto* params) {

@@ -6,6 +6,7 @@
 #include "backends/cpu/dense/blocks.h"
 #include "backends/cpu/dense/copy_runs.h"
 #include "backends/cpu/dense/int8.h"
+#include "backends/cpu/dense/quads.h"
 #include "backends/cpu/function_kernel.h"
 
 namespace wootz::cpu {
@@ -77,14 +78,20 @@ Status applies_to_int8(const Problem& p) {
   return dense_int8_scales(p, s).status();
 }
 
+Status applies_to_quads(const Problem& p) {
+  WOOTZ_RETURN_IF_ERROR(check_dense_form(p));
+  WOOTZ_ASSIGN_OR_RETURN(const DenseShape s, form(p));
+  return quads_scales(p, s).status();
+}
+
 Status applies_to_amx_int8(const Problem& p) {
   WOOTZ_RETURN_IF_ERROR(check_dense_form(p));
   WOOTZ_ASSIGN_OR_RETURN(const DenseShape s, form(p));
   return amx_int8_scales(p, s).status();
 }
 
-// In BF16 or 8 bits by vectors or by tiles.
-template <bool kAmx>
+// In BF16 or 8 bits by vectors or by tiles; in 8 bits by quads.
+template <Dots kDots>
 class GemmKernel final : public Kernel {
  public:
   GemmKernel(const Problem& p, Epilogue e, const KernelOptions& o)
@@ -106,6 +113,9 @@ class GemmKernel final : public Kernel {
     if (type() == DType::kBF16) return std::optional(pack_bf16_panels(s, source, index));
     WOOTZ_ASSIGN_OR_RETURN(const GemmScales scales, dense_int8_scales(problem_, s));
     if (kAmx) return std::optional(pack_amx_panels<int8_t>(s, amx_sum(s), scales.x_zero, source, index));
+    if (kDots == Dots::kQuads)
+      return std::optional(
+          pack_quad_panels(s, quads_panel(options_.isa), quads_offset(problem_, scales), source, index));
     return std::optional(pack_int8_panels(s, int8_ops(options_.isa), scales.w_zero, source, index));
   }
 
@@ -126,11 +136,15 @@ class GemmKernel final : public Kernel {
     if (kAmx)
       return make_amx_call<uint8_t>(problem_, options_, epilogue_, s, amx_sum(s), &scales,
                                     std::make_unique<MatrixRows<uint8_t>>(s.depth), args);
+    if (kDots == Dots::kQuads)
+      return make_quads_call(problem_, options_, epilogue_, s, scales, std::make_unique<MatrixRows<uint8_t>>(s.depth),
+                             args);
     return make_int8_call(problem_, options_, epilogue_, s, scales, std::make_unique<MatrixRows<uint8_t>>(s.depth),
                           args);
   }
 
  private:
+  static constexpr bool kAmx = kDots == Dots::kAmx;
   DType type() const { return problem_.inputs[1].dtype; }
 
   Problem problem_;
@@ -138,10 +152,10 @@ class GemmKernel final : public Kernel {
   KernelOptions options_;
 };
 
-template <bool kAmx>
+template <Dots kDots>
 Result<std::unique_ptr<Kernel>> create_gemm(const Problem& p, const KernelOptions& options) {
   WOOTZ_ASSIGN_OR_RETURN(Epilogue e, Epilogue::make(p, DType::kF32, options.isa));
-  return std::unique_ptr<Kernel>(std::make_unique<GemmKernel<kAmx>>(p, std::move(e), options));
+  return std::unique_ptr<Kernel>(std::make_unique<GemmKernel<kDots>>(p, std::move(e), options));
 }
 
 double gemm_cost_us(const Problem& p, const KernelOptions& options) {
@@ -157,6 +171,11 @@ double gemm_int8_cost_us(const Problem& p, const KernelOptions& options) {
   return s.ok() ? int8_cost_us(p, *s, options) : 0;
 }
 
+double gemm_quads_cost_us(const Problem& p, const KernelOptions& options) {
+  const Result<DenseShape> s = shape_of(p, operand_dims(p.inputs), p.outputs[0].dims);
+  return s.ok() ? quads_cost_us(p, *s, options) : 0;
+}
+
 template <class T>
 double gemm_amx_cost_us(const Problem& p, const KernelOptions& options) {
   const Result<DenseShape> s = shape_of(p, operand_dims(p.inputs), p.outputs[0].dims);
@@ -166,16 +185,19 @@ double gemm_amx_cost_us(const Problem& p, const KernelOptions& options) {
 
 }  // namespace
 
-const KernelEntry gemm_f32_tiled{Family::kGemm, kSchemeLinear, gemm_applies, create_gemm<false>, true, gemm_cost_us};
-const KernelEntry gemm_bf16_tiled{Family::kGemm,      kSchemeLinear, applies_to_bf16,
-                                  create_gemm<false>, true,          gemm_bf16_cost_us};
-const KernelEntry gemm_i8_pairs{Family::kGemm,      kSchemeLinear, applies_to_int8,
-                                create_gemm<false>, true,          gemm_int8_cost_us};
-const KernelEntry gemm_i8_amx{Family::kGemm,     kSchemeLinear, applies_to_amx_int8,
-                              create_gemm<true>, true,          gemm_amx_cost_us<uint8_t>,
+const KernelEntry gemm_f32_tiled{Family::kGemm, kSchemeLinear, gemm_applies, create_gemm<Dots::kVectors>,
+                                 true,          gemm_cost_us};
+const KernelEntry gemm_bf16_tiled{Family::kGemm, kSchemeLinear,    applies_to_bf16, create_gemm<Dots::kVectors>,
+                                  true,          gemm_bf16_cost_us};
+const KernelEntry gemm_i8_pairs{Family::kGemm, kSchemeLinear,    applies_to_int8, create_gemm<Dots::kVectors>,
+                                true,          gemm_int8_cost_us};
+const KernelEntry gemm_i8_quads{Family::kGemm, kSchemeLinear,     applies_to_quads, create_gemm<Dots::kQuads>,
+                                true,          gemm_quads_cost_us};
+const KernelEntry gemm_i8_amx{Family::kGemm,           kSchemeLinear, applies_to_amx_int8,
+                              create_gemm<Dots::kAmx>, true,          gemm_amx_cost_us<uint8_t>,
                               Needs::kAmxInt8};
-const KernelEntry gemm_bf16_amx{Family::kGemm,     kSchemeLinear, applies_to_bf16,
-                                create_gemm<true>, true,          gemm_amx_cost_us<uint16_t>,
+const KernelEntry gemm_bf16_amx{Family::kGemm,           kSchemeLinear, applies_to_bf16,
+                                create_gemm<Dots::kAmx>, true,          gemm_amx_cost_us<uint16_t>,
                                 Needs::kAmxBf16};
 
 }  // namespace wootz::cpu

@@ -1,4 +1,4 @@
-#include "backends/cpu/dense/amx_end.h"
+#include "backends/cpu/dense/sums_finish.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,8 +10,8 @@ namespace wootz::cpu {
 namespace {
 
 using dnnl::algorithm;
-using Kind = AmxEnd::Kind;
-using Type = AmxEnd::Type;
+using Kind = SumsEnd::Kind;
+using Type = SumsEnd::Type;
 
 std::optional<Type> type_of(DType type) {
   switch (type) {
@@ -37,8 +37,8 @@ constexpr ActivationRow kActivations[] = {
     {algorithm::eltwise_hardswish, Activation::kHardSwish},
 };
 
-std::optional<AmxEnd> from_eltwise(const dnn::ChainOp& op) {
-  AmxEnd e{.alpha = op.alpha, .beta = op.beta};
+std::optional<SumsEnd> from_eltwise(const dnn::ChainOp& op) {
+  SumsEnd e{.alpha = op.alpha, .beta = op.beta};
   switch (op.algorithm) {
     case algorithm::eltwise_linear: return e;
     case algorithm::eltwise_round: e.kind = Kind::kRound; return e;
@@ -60,32 +60,32 @@ std::optional<AmxEnd> from_eltwise(const dnn::ChainOp& op) {
 }
 
 // An operand that lies as the result does.
-std::optional<AmxEnd> from_operand(const Problem& p, const dnn::ChainOp& op) {
+std::optional<SumsEnd> from_operand(const Problem& p, const dnn::ChainOp& op) {
   const size_t input = static_cast<size_t>(p.num_main) + op.operand - 1;
   if (op.operand < 1 || input >= p.inputs.size()) return std::nullopt;
   const TensorDesc &t = p.inputs[input], &y = p.outputs[0];
   const std::optional<Type> type = type_of(t.dtype);
   if (!type || t.layout != y.layout || !(t.dims == y.dims) || !(t.max_dims == y.max_dims)) return std::nullopt;
-  return AmxEnd{
+  return SumsEnd{
       .kind = Kind::kAdd, .type = *type, .alpha = op.alpha, .beta = op.beta, .input = static_cast<int>(input)};
 }
 
 // `by` > 0 times all that ends[0, count) and the sums give.
-void multiply(AmxFinish* f, size_t count, float by) {
+void multiply(SumsFinish* f, size_t count, float by) {
   f->factor *= by;
   f->shift *= by;
   for (size_t i = 0; i < count; ++i) {
-    AmxEnd& e = f->ends[i];
+    SumsEnd& e = f->ends[i];
     if (e.kind != Kind::kLinear) e.alpha *= by;
     e.beta *= by;
   }
 }
 
 // A last factor goes into what is ahead of it, if all of that can take it.
-void fold_last_factor(AmxFinish* f) {
+void fold_last_factor(SumsFinish* f) {
   if (f->ends.empty() || f->ends.back().kind != Kind::kLinear || f->ends.back().beta != 0) return;
   const float by = f->ends.back().alpha;
-  const auto holds = [](const AmxEnd& e) {
+  const auto holds = [](const SumsEnd& e) {
     return e.kind == Kind::kClip || e.kind == Kind::kAdd || e.kind == Kind::kLinear;
   };
   if (!(by > 0) || !std::all_of(f->ends.begin(), f->ends.end(), holds)) return;
@@ -94,9 +94,9 @@ void fold_last_factor(AmxFinish* f) {
 }
 
 // Factors and shifts ahead of everything else belong to the sums' scales.
-void fold_first(AmxFinish* f) {
+void fold_first(SumsFinish* f) {
   while (!f->ends.empty() && f->ends.front().kind == Kind::kLinear) {
-    const AmxEnd e = f->ends.front();
+    const SumsEnd e = f->ends.front();
     f->factor *= e.alpha;
     f->shift = f->shift * e.alpha + e.beta;
     f->ends.erase(f->ends.begin());
@@ -108,22 +108,22 @@ void fold_first(AmxFinish* f) {
 }
 
 // Bounds that storing in a byte has anyway.
-void drop_last_bounds(AmxFinish* f) {
+void drop_last_bounds(SumsFinish* f) {
   if (f->ends.empty() || f->ends.back().kind != Kind::kClip || f->may_be_nan) return;
   const float low = f->type == Type::kU8 ? 0 : -128, high = f->type == Type::kU8 ? 255 : 127;
   const auto zero = static_cast<float>(f->zero);
   if (f->ends.back().alpha + zero <= low && f->ends.back().beta + zero >= high) f->ends.pop_back();
 }
 
-bool append(const Problem& p, const dnn::ChainOp& op, AmxFinish* f) {
+bool append(const Problem& p, const dnn::ChainOp& op, SumsFinish* f) {
   using ChainKind = dnn::ChainOp::Kind;
-  std::optional<AmxEnd> e;
+  std::optional<SumsEnd> e;
   switch (op.kind) {
     case ChainKind::kConvert: return true;  // storing does that
     case ChainKind::kEltwise: e = from_eltwise(op); break;
     case ChainKind::kAdd: e = from_operand(p, op); break;
     case ChainKind::kQuantize:
-      e = AmxEnd{.alpha = 1 / op.alpha};
+      e = SumsEnd{.alpha = 1 / op.alpha};
       f->zero = static_cast<int32_t>(op.beta);
       if (!std::isnormal(e->alpha)) return false;
       break;
@@ -141,10 +141,10 @@ bool append(const Problem& p, const dnn::ChainOp& op, AmxFinish* f) {
 
 }  // namespace
 
-std::optional<AmxFinish> read_amx_finish(const Problem& p) {
+std::optional<SumsFinish> read_sums_finish(const Problem& p) {
   const std::optional<Type> type = type_of(p.outputs[0].dtype);
   if (!type) return std::nullopt;
-  AmxFinish f;
+  SumsFinish f;
   f.type = *type;
   f.may_be_nan = p.inputs[0].dtype == DType::kBF16;
   if (p.epilogue.empty()) return is_bytes(*type) ? std::nullopt : std::optional(f);
