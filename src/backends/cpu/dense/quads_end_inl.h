@@ -47,12 +47,22 @@ HWY_INLINE void add(const SumsEnd& s, const void* base, int64_t at, int64_t colu
 // The second operand is kept when it is NaN.
 HWY_INLINE V clip(V x, float low, float high) { return hn::Min(splat(high), hn::Max(splat(low), x)); }
 
+// See kFineGelu: results are bytes. NaN stays NaN.
+HWY_INLINE V fine_gelu(V x) {
+  const V c = clip(x, -5, 5);
+  const V t = hn::MulSub(hn::Mul(c, c), splat(0.08f), splat(1));
+  V p = splat(kFineGelu[0]);
+#pragma GCC unroll 16
+  for (int i = 1; i < 13; ++i) p = hn::MulAdd(p, t, splat(kFineGelu[i]));
+  return hn::Mul(x, hn::MulAdd(c, p, splat(0.5f)));
+}
+
 HWY_INLINE V activate(const SumsEnd& s, V x) {
   switch (s.activation) {
     case Activation::kNone: break;
     case Activation::kSilu: return hn::Mul(x, vsigmoid(hn::Mul(x, splat(s.alpha))));
     case Activation::kSigmoid: return vsigmoid(x);
-    case Activation::kGeluErf: return vgelu_erf(x);
+    case Activation::kGeluErf: return fine_gelu(x);
     case Activation::kGeluTanh: return vgelu_tanh(x);
     case Activation::kHardSigmoid: return clip(hn::MulAdd(x, splat(s.alpha), splat(s.beta)), 0, 1);
     case Activation::kHardSwish: return hn::Mul(x, clip(hn::MulAdd(x, splat(s.alpha), splat(s.beta)), 0, 1));
