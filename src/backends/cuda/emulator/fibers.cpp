@@ -35,6 +35,7 @@ struct Fiber {
 std::vector<std::unique_ptr<Fiber>> g_fibers;
 Place g_home;
 unsigned g_current = 0;
+std::vector<unsigned> g_left;  // that have not ended; kept, since replays are to take no memory
 const std::function<void()>* g_body = nullptr;
 
 void go(Place& from, Place& to) {
@@ -77,7 +78,8 @@ std::pair<const char*, size_t> fiber_stack() { return {g_fibers[g_current]->stac
 bool run_fibers(const FiberRun& run, const std::function<void()>& body) {
   g_body = &body;
   while (g_fibers.size() < run.count) add_fiber();
-  std::vector<unsigned> left(run.count);
+  std::vector<unsigned>& left = g_left;
+  left.resize(run.count);
   std::iota(left.begin(), left.end(), 0u);
   for (const unsigned t : left) g_fibers[t]->done = false;
   while (!left.empty()) {
