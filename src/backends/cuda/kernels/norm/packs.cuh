@@ -19,13 +19,13 @@ W_FN void kernel(const Operands& p, const Constants& c) {
   const int thread = threadIdx.x % kRowThreads;
   const s64 number = (s64)blockIdx.x * kRows + threadIdx.x / kRowThreads;
   const bool live = number < c.count;
-  const s64 first = (live ? number : 0) * c.packs;  // or there is none: row 0, for the others to meet at barriers
+  const s64 first = (live ? number : 0) * c.packs;  // or there is none, for the others to meet at barriers
   Values v[kPacks];
   Parameters given[kPacks];
 #pragma unroll
   for (int j = 0; j < kPacks; ++j) {
     const int pack = thread + j * kRowThreads;
-    v[j] = pack < c.packs ? read(p, first + pack) : Values{};
+    v[j] = live && pack < c.packs ? read(p, first + pack) : Values{};
   }
 #pragma unroll
   for (int j = 0; j < kPacks; ++j) {
