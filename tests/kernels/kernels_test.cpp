@@ -25,7 +25,7 @@ namespace {
 
 size_t most_problems(const char* backend) {
   if (backend == std::string("cpu")) return SIZE_MAX;
-  constexpr size_t kUsual = 12;
+  constexpr size_t kUsual = 8;
   const char* const text = std::getenv("WOOTZ_KERNEL_PROBLEMS");
   const size_t asked = text == nullptr ? kUsual : std::strtoul(text, nullptr, 10);
   return asked == 0 ? SIZE_MAX : asked;
