@@ -11,8 +11,6 @@
 namespace wootz::cpu {
 namespace {
 
-constexpr float kSafe = 1e9f;  // well within an int32
-
 size_t aligned(int64_t bytes) { return (static_cast<size_t>(bytes) + 63) & ~size_t{63}; }
 
 template <class T>
@@ -40,17 +38,11 @@ class AmxCall final : public UnitsCall {
     if (!call->direct_) {
       WOOTZ_ASSIGN_OR_RETURN(call->epilogue_, epilogue.bind(p, args));
     }
-    // The largest product of two bytes, as many as there are; a NaN anywhere is not below the limit either.
-    const float sums = 255.0f * 128.0f * static_cast<float>(shape.taps * shape.depth);
     call->scale_.assign(aligned(ceil_div(shape.columns, kAmxPanel) * kAmxPanel), 0);
     for (int64_t c = 0; c < shape.columns; ++c)
       call->scale_[static_cast<size_t>(c)] =
           call->finish_.factor * (scales == nullptr ? 1.0f : static_cast<float>(scales->of(c)));
-    for (const float scale : call->scale_) call->most_ = std::max(call->most_, sums * std::fabs(scale));
-    for (const SumsEnd& e : call->finish_.ends) {
-      if (e.kind == SumsEnd::Kind::kAdd) call->most_ += 255 * std::fabs(e.alpha) + std::fabs(e.beta);
-      if (e.kind == SumsEnd::Kind::kLinear || e.kind == SumsEnd::Kind::kActivation) call->most_ = HUGE_VALF;
-    }
+    call->most_ = largest_result(call->finish_, shape.taps * shape.depth, call->scale_);
     return std::unique_ptr<Call>(std::move(call));
   }
 
@@ -59,11 +51,8 @@ class AmxCall final : public UnitsCall {
 
  private:
   void find_finish(const Problem& p, const BindArgs& args) {
-    std::optional<SumsFinish> finish = read_sums_finish(p);
-    // A residual may broadcast at these extents.
-    direct_ = finish && std::all_of(finish->ends.begin(), finish->ends.end(), [&](const SumsEnd& e) {
-                return e.input < 0 || args.inputs[static_cast<size_t>(e.input)] == args.outputs[0];
-              });
+    std::optional<SumsFinish> finish = read_sums_finish(p, args);
+    direct_ = finish.has_value();
     if (direct_) finish_ = std::move(*finish);
   }
 
@@ -117,12 +106,11 @@ class AmxCall final : public UnitsCall {
     t.inputs = args.inputs;
     t.out_type = finish_.type;
     t.zero = finish_.zero;
-    t.guarded = finish_.may_be_nan || !(most_ + most_bias(bias) < kSafe);
+    t.guarded = finish_.may_be_nan || !(most_ + most_bias(bias) < kFitsInteger);
     auto* results = reinterpret_cast<float*>(scratch + rows_bytes() + bias_bytes());
     if (direct_) {
-      const int64_t size = finish_.type == SumsEnd::Type::kF32 ? 4 : finish_.type == SumsEnd::Type::kBf16 ? 2 : 1;
       t.first = u.row * shape_.columns + u.column;
-      t.out = static_cast<char*>(args.outputs[0]) + t.first * size;
+      t.out = static_cast<char*>(args.outputs[0]) + t.first * bytes_of(finish_.type);
       t.out_stride = shape_.columns;
     } else {
       t.out = reinterpret_cast<char*>(results);
@@ -147,12 +135,6 @@ size_t packed_amx_weights(const DenseShape& s, const SumRuns& sum, DType weights
   const int64_t size = weights == DType::kBF16 ? 2 : 1, tiles = ceil_div(s.columns, kAmxColumns);
   const int64_t starts = size == 1 ? tiles * kAmxColumns * static_cast<int64_t>(sizeof(int32_t)) : 0;
   return static_cast<size_t>(tiles * amx_steps(sum, size) * kAmxTileBytes + starts);
-}
-
-Result<GemmScales> amx_int8_scales(const Problem& p, const DenseShape& s) {
-  WOOTZ_ASSIGN_OR_RETURN(GemmScales scales, dense_int8_scales(p, s));
-  if (scales.w_zero != 0) return unsupported("weights with a zero point of {}", scales.w_zero);
-  return scales;
 }
 
 int amx_in_place(const Problem& p) {

@@ -42,9 +42,6 @@ PackedForm pack_amx_panels(const DenseShape& s, const SumRuns& runs, int32_t x_z
   return {packed_amx_weights(s, runs, type), make};
 }
 
-// Errors: as dense_int8_scales(), and a zero point of the weights.
-Result<GemmScales> amx_int8_scales(const Problem& problem, const DenseShape& shape);
-
 // The operand whose memory the result may take, or -1: each value is read where its result is written, just before.
 int amx_in_place(const Problem& problem);
 

@@ -167,16 +167,10 @@ Status applies_to_int8(const Problem& p) {
   return dense_int8_scales(p, shape_of(p, p.outputs[0].dims)).status();
 }
 
-Status applies_to_quads(const Problem& p) {
+Status applies_to_unshifted_int8(const Problem& p) {
   WOOTZ_RETURN_IF_ERROR(check_dense_form(p));
   WOOTZ_RETURN_IF_ERROR(check_form(p));
-  return quads_scales(p, shape_of(p, p.outputs[0].dims)).status();
-}
-
-Status applies_to_amx_int8(const Problem& p) {
-  WOOTZ_RETURN_IF_ERROR(check_dense_form(p));
-  WOOTZ_RETURN_IF_ERROR(check_form(p));
-  return amx_int8_scales(p, shape_of(p, p.outputs[0].dims)).status();
+  return unshifted_int8_scales(p, shape_of(p, p.outputs[0].dims)).status();
 }
 
 SumRuns sum_of(const Problem& p, const ConvForm& c) {
@@ -296,10 +290,14 @@ const KernelEntry conv_bf16_channels_last_tiled{
 const KernelEntry conv_i8_channels_last_pairs{
     Family::kConv, kSchemeChannelsLast, applies_to_int8, create_conv<Dots::kVectors>, true, gemm_int8_cost_us};
 const KernelEntry conv_i8_channels_last_quads{
-    Family::kConv, kSchemeChannelsLast, applies_to_quads, create_conv<Dots::kQuads>, true, conv_quads_cost_us};
-const KernelEntry conv_i8_channels_last_amx{
-    Family::kConv, kSchemeChannelsLast,       applies_to_amx_int8, create_conv<Dots::kAmx>,
-    true,          conv_amx_cost_us<uint8_t>, Needs::kAmxInt8};
+    Family::kConv, kSchemeChannelsLast, applies_to_unshifted_int8, create_conv<Dots::kQuads>, true, conv_quads_cost_us};
+const KernelEntry conv_i8_channels_last_amx{Family::kConv,
+                                            kSchemeChannelsLast,
+                                            applies_to_unshifted_int8,
+                                            create_conv<Dots::kAmx>,
+                                            true,
+                                            conv_amx_cost_us<uint8_t>,
+                                            Needs::kAmxInt8};
 const KernelEntry conv_bf16_channels_last_amx{
     Family::kConv, kSchemeChannelsLast,        applies_to_bf16, create_conv<Dots::kAmx>,
     true,          conv_amx_cost_us<uint16_t>, Needs::kAmxBf16};

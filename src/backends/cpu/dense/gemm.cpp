@@ -78,16 +78,10 @@ Status applies_to_int8(const Problem& p) {
   return dense_int8_scales(p, s).status();
 }
 
-Status applies_to_quads(const Problem& p) {
+Status applies_to_unshifted_int8(const Problem& p) {
   WOOTZ_RETURN_IF_ERROR(check_dense_form(p));
   WOOTZ_ASSIGN_OR_RETURN(const DenseShape s, form(p));
-  return quads_scales(p, s).status();
-}
-
-Status applies_to_amx_int8(const Problem& p) {
-  WOOTZ_RETURN_IF_ERROR(check_dense_form(p));
-  WOOTZ_ASSIGN_OR_RETURN(const DenseShape s, form(p));
-  return amx_int8_scales(p, s).status();
+  return unshifted_int8_scales(p, s).status();
 }
 
 // In BF16 or 8 bits by vectors or by tiles; in 8 bits by quads.
@@ -191,9 +185,9 @@ const KernelEntry gemm_bf16_tiled{Family::kGemm, kSchemeLinear,    applies_to_bf
                                   true,          gemm_bf16_cost_us};
 const KernelEntry gemm_i8_pairs{Family::kGemm, kSchemeLinear,    applies_to_int8, create_gemm<Dots::kVectors>,
                                 true,          gemm_int8_cost_us};
-const KernelEntry gemm_i8_quads{Family::kGemm, kSchemeLinear,     applies_to_quads, create_gemm<Dots::kQuads>,
+const KernelEntry gemm_i8_quads{Family::kGemm, kSchemeLinear,     applies_to_unshifted_int8, create_gemm<Dots::kQuads>,
                                 true,          gemm_quads_cost_us};
-const KernelEntry gemm_i8_amx{Family::kGemm,           kSchemeLinear, applies_to_amx_int8,
+const KernelEntry gemm_i8_amx{Family::kGemm,           kSchemeLinear, applies_to_unshifted_int8,
                               create_gemm<Dots::kAmx>, true,          gemm_amx_cost_us<uint8_t>,
                               Needs::kAmxInt8};
 const KernelEntry gemm_bf16_amx{Family::kGemm,           kSchemeLinear, applies_to_bf16,

@@ -108,6 +108,12 @@ Result<GemmScales> dense_int8_scales(const Problem& p, const DenseShape& s) {
   return read_gemm_scales(p, s.columns);
 }
 
+Result<GemmScales> unshifted_int8_scales(const Problem& p, const DenseShape& s) {
+  WOOTZ_ASSIGN_OR_RETURN(GemmScales scales, dense_int8_scales(p, s));
+  if (scales.w_zero != 0) return unsupported("weights with a zero point of {}", scales.w_zero);
+  return scales;
+}
+
 size_t packed_int8_weights(const DenseShape& s, const Int8Ops& ops) {
   return static_cast<size_t>(ceil_div(s.columns, ops.panel) * ops.panel * even(s.taps * s.depth)) * sizeof(int16_t);
 }

@@ -10,6 +10,8 @@ namespace wootz::cpu {
 
 // Errors: types, scales or zero points that these kernels do not have, sums that an int32 might not hold.
 Result<GemmScales> dense_int8_scales(const Problem& problem, const DenseShape& shape);
+// Errors: these, and a zero point of the weights.
+Result<GemmScales> unshifted_int8_scales(const Problem& problem, const DenseShape& shape);
 
 // `index(column, tap, element)` says where in the source, of i8, a weight lies.
 size_t packed_int8_weights(const DenseShape& shape, const Int8Ops& ops);

@@ -12,8 +12,6 @@
 namespace wootz::cpu {
 namespace {
 
-constexpr float kSafe = 1e9f;  // well within an int32
-
 size_t aligned(int64_t bytes) { return (static_cast<size_t>(bytes) + 63) & ~size_t{63}; }
 
 // Short pieces of memory: a call of memcpy takes as long as 100 bytes do. Pieces of 4 bytes and up overlap.
@@ -110,26 +108,16 @@ class QuadsCall final : public UnitsCall {
 
  private:
   void find_finish(const Problem& p, const BindArgs& args) {
-    std::optional<SumsFinish> finish = read_sums_finish(p);
-    // A residual may broadcast at these extents.
-    direct_ = finish && finish->type != SumsEnd::Type::kBf16 &&
-              std::all_of(finish->ends.begin(), finish->ends.end(), [&](const SumsEnd& e) {
-                return e.input < 0 || args.inputs[static_cast<size_t>(e.input)] == args.outputs[0];
-              });
+    std::optional<SumsFinish> finish = read_sums_finish(p, args);
+    direct_ = finish && finish->type != SumsEnd::Type::kBf16;
     if (direct_) finish_ = std::move(*finish);
   }
 
   void set_scales(const GemmScales& scales) {
-    // The largest product of two bytes, as many as there are; a NaN anywhere is not below the limit either.
-    const float sums = 255.0f * 128.0f * static_cast<float>(shape_.taps * shape_.depth);
     scale_.assign(static_cast<size_t>(panels_.panels * panels_.panel), 0);
     for (int64_t c = 0; c < shape_.columns; ++c)
       scale_[static_cast<size_t>(c)] = finish_.factor * static_cast<float>(scales.of(c));
-    for (const float scale : scale_) most_ = std::max(most_, sums * std::fabs(scale));
-    for (const SumsEnd& e : finish_.ends) {
-      if (e.kind == SumsEnd::Kind::kAdd) most_ += 255 * std::fabs(e.alpha) + std::fabs(e.beta);
-      if (e.kind == SumsEnd::Kind::kLinear || e.kind == SumsEnd::Kind::kActivation) most_ = HUGE_VALF;
-    }
+    most_ = largest_result(finish_, shape_.taps * shape_.depth, scale_);
   }
 
   size_t table_bytes() const {
@@ -190,7 +178,7 @@ class QuadsCall final : public UnitsCall {
   QuadsEnd end(const RunArgs& args, const DenseUnit& u, int32_t* sums, float* added) const {
     QuadsEnd e;
     const float most = most_ + set_bias(args, u, added);
-    e.guarded = finish_.may_be_nan || !(most < kSafe);
+    e.guarded = finish_.may_be_nan || !(most < kFitsInteger);
     e.sums = sums;
     e.stride = blocks_.unit_columns;
     e.scale = scale_.data() + u.column;
@@ -202,17 +190,17 @@ class QuadsCall final : public UnitsCall {
     e.type = finish_.type;
     e.zero = finish_.zero;
     e.out_stride = direct_ ? shape_.columns : blocks_.unit_columns;
-    e.out = direct_ ? static_cast<char*>(args.outputs[0]) + e.first * value_bytes() : reinterpret_cast<char*>(sums);
+    e.out = direct_ ? static_cast<char*>(args.outputs[0]) + e.first * bytes_of(finish_.type)
+                    : reinterpret_cast<char*>(sums);
     return e;
   }
-  int64_t value_bytes() const { return finish_.type == SumsEnd::Type::kF32 ? 4 : 1; }
 
   void end_panel(QuadsEnd e, const DenseUnit& u, int64_t column) const {
     e.sums += column;
     e.scale += column;
     e.bias += column;
     e.first += column;
-    e.out += column * value_bytes();
+    e.out += column * bytes_of(finish_.type);
     e.columns = direct_ ? std::min(ops_.panel, u.columns - column) : ops_.panel;
     ops_.end(e, u.rows);
   }
@@ -228,12 +216,6 @@ class QuadsCall final : public UnitsCall {
 };
 
 }  // namespace
-
-Result<GemmScales> quads_scales(const Problem& p, const DenseShape& s) {
-  WOOTZ_ASSIGN_OR_RETURN(GemmScales scales, dense_int8_scales(p, s));
-  if (scales.w_zero != 0) return unsupported("weights with a zero point of {}", scales.w_zero);
-  return scales;
-}
 
 int64_t quads_panel(Isa isa) { return quads_ops(isa).panel; }
 

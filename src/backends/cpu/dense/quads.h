@@ -6,9 +6,6 @@
 
 namespace wootz::cpu {
 
-// Errors: as dense_int8_scales(), and a zero point of the weights.
-Result<GemmScales> quads_scales(const Problem& problem, const DenseShape& shape);
-
 int64_t quads_panel(Isa isa);
 // What is added to a value of this type as it is read by quads, to make it the number that is meant.
 int32_t quads_offset(const Problem& problem, const GemmScales& scales);

@@ -160,4 +160,26 @@ std::optional<SumsFinish> read_sums_finish(const Problem& p) {
   return f;
 }
 
+std::optional<SumsFinish> read_sums_finish(const Problem& p, const BindArgs& args) {
+  std::optional<SumsFinish> f = read_sums_finish(p);
+  const auto fits = [&](const SumsEnd& e) {
+    return e.input < 0 || args.inputs[static_cast<size_t>(e.input)] == args.outputs[0];
+  };
+  return f && std::all_of(f->ends.begin(), f->ends.end(), fits) ? f : std::nullopt;
+}
+
+int64_t bytes_of(SumsEnd::Type type) { return type == Type::kF32 ? 4 : type == Type::kBf16 ? 2 : 1; }
+
+float largest_result(const SumsFinish& f, int64_t products, std::span<const float> scales) {
+  // The largest product of two bytes, as many as there are; a NaN anywhere is not below a limit either.
+  const float sums = 255.0f * 128.0f * static_cast<float>(products);
+  float most = 0;
+  for (const float scale : scales) most = std::max(most, sums * std::fabs(scale));
+  for (const SumsEnd& e : f.ends) {
+    if (e.kind == Kind::kAdd) most += 255 * std::fabs(e.alpha) + std::fabs(e.beta);
+    if (e.kind == Kind::kLinear || e.kind == Kind::kActivation) most = HUGE_VALF;
+  }
+  return most;
+}
+
 }  // namespace wootz::cpu

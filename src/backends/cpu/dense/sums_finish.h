@@ -2,8 +2,10 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
+#include "backend/kernel.h"
 #include "backend/problem.h"
 #include "backends/cpu/dense/sums_end.h"
 
@@ -19,5 +21,13 @@ struct SumsFinish {
 };
 // Null: the tile cannot do all of it.
 std::optional<SumsFinish> read_sums_finish(const Problem& problem);
+// For a run at these extents, at which a residual may broadcast: null then, too.
+std::optional<SumsFinish> read_sums_finish(const Problem& problem, const BindArgs& args);
+
+int64_t bytes_of(SumsEnd::Type type);
+// The largest absolute value that sums of `products` products of bytes, times the columns' scales, and operands in
+// bytes come to, without the bias; infinite where what follows may make it any larger.
+float largest_result(const SumsFinish& finish, int64_t products, std::span<const float> scales);
+inline constexpr float kFitsInteger = 1e9f;  // results below that are well within an int32
 
 }  // namespace wootz::cpu
