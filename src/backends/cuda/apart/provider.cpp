@@ -74,6 +74,8 @@ size_t aligned(size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
 struct Parts : ChainParts {
   const Pair* pair = nullptr;
+  // Of what is in between, among the second's operands.
+  size_t place() const { return pair->adds ? second.inputs.size() - 1 : 0; }
 };
 
 // Of siblings of chains, the one first problem, and the second ones as siblings.
@@ -108,8 +110,7 @@ Result<Parts> parts_of(const Problem& problem) {
   if (!std::all_of(problem.inputs.begin(), problem.inputs.end(), as_pair) ||
       !std::all_of(problem.outputs.begin(), problem.outputs.end(), as_pair))
     return unsupported("operands in another layout than {}", layout_name(parts.pair->layout));
-  TensorDesc& read = parts.pair->adds ? parts.second.inputs.back() : parts.second.inputs[0];
-  parts.first.outputs[0].layout = read.layout = parts.pair->layout;
+  parts.first.outputs[0].layout = parts.second.inputs[parts.place()].layout = parts.pair->layout;
   return parts;
 }
 
@@ -142,18 +143,17 @@ Result<std::unique_ptr<Kernel>> create_part(std::string_view text, const Problem
   return invalid_argument("{}: no provider is called '{}'", kName, tactic.provider);
 }
 
-// Operands and constants of a part, as its own kernel has them; what is in between stands in front of the second's, or
-// behind them where it is added.
+// Operands and constants of a part, as its own kernel has them; what is in between, if it is among them, stands at
+// `place`.
 struct PartArgs {
   std::vector<Dims> inputs;
   std::vector<const void*> constants;
   std::vector<size_t> bytes;
-  PartArgs(const BindArgs& args, size_t begin, size_t end, const Dims* middle, bool adds) {
+  PartArgs(const BindArgs& args, size_t begin, size_t end, const Dims* middle, size_t place) {
     const auto take = [&](const auto& list, auto* to, const auto& between) {
       if (list.size() < end) return;
-      if (middle != nullptr && !adds) to->push_back(between);
-      to->insert(to->end(), list.begin() + static_cast<ptrdiff_t>(begin), list.begin() + static_cast<ptrdiff_t>(end));
-      if (middle != nullptr && adds) to->push_back(between);
+      to->assign(list.begin() + static_cast<ptrdiff_t>(begin), list.begin() + static_cast<ptrdiff_t>(end));
+      if (middle != nullptr) to->insert(to->begin() + static_cast<ptrdiff_t>(place), between);
     };
     take(args.inputs, &inputs, middle == nullptr ? Dims{} : *middle);
     take(args.constants, &constants, nullptr);
@@ -168,7 +168,7 @@ class ApartCall final : public Call, public SharedMemoryUser {
   size_t operands = 0, all = 0;  // of the first, of both
   size_t middle = 0;             // bytes of the workspace for what is in between
   bool kept = false;             // that is a result
-  bool adds = false;             // and the last operand of the second, not the first
+  size_t place = 0;              // of what is in between, among the second's operands
   size_t workspace() const override { return middle + std::max(first->workspace(), second->workspace()) + kAlign; }
   bool recordable() const override { return first->recordable() && second->recordable(); }
   std::optional<size_t> shared_memory() const override {
@@ -187,9 +187,10 @@ class ApartCall final : public Call, public SharedMemoryUser {
     void* between = kept ? args.outputs[1] : own;
     WOOTZ_RETURN_IF_ERROR(first->run({args.inputs, &between, own + middle, nullptr, args.stream}));
     std::array<const void*, kMostOperands> inputs{};
-    const void** const rest = inputs.data() + (adds ? 0 : 1);
-    std::copy(args.inputs + operands, args.inputs + all, rest);
-    *(adds ? rest + (all - operands) : inputs.data()) = between;
+    const void* const* const rest = args.inputs + operands;
+    std::copy_n(rest, place, inputs.begin());
+    inputs[place] = between;
+    std::copy(rest + place, args.inputs + all, inputs.begin() + static_cast<ptrdiff_t>(place) + 1);
     return second->run({inputs.data(), args.outputs, own + middle, nullptr, args.stream});
   }
 };
@@ -200,9 +201,9 @@ class ApartKernel final : public Kernel, public PreparedKernel {
   std::unique_ptr<Kernel> first, second;
 
   Result<std::optional<PackedForm>> pack(int input, const HostTensor& source) const override {
-    const int operands = static_cast<int>(this->operands());
-    return input < operands ? first->pack(input, source)
-                            : second->pack(input - operands + (parts_.pair->adds ? 0 : 1), source);
+    const int own = input - static_cast<int>(operands());
+    if (own < 0) return first->pack(input, source);
+    return second->pack(own < static_cast<int>(parts_.place()) ? own : own + 1, source);
   }
   Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
     WOOTZ_ASSIGN_OR_RETURN(const Dims middle, middle_of(args));
@@ -210,7 +211,7 @@ class ApartKernel final : public Kernel, public PreparedKernel {
     call->operands = operands();
     call->all = args.inputs.size();
     call->kept = kept_;
-    call->adds = parts_.pair->adds;
+    call->place = parts_.place();
     if (!call->kept) call->middle = aligned(layout_bytes(parts_.pair->layout, parts_.first.outputs[0].dtype, middle));
     WOOTZ_ASSIGN_OR_RETURN(call->first, first->bind(first_args(args).with({&middle, 1})));
     WOOTZ_ASSIGN_OR_RETURN(call->second, second->bind(second_args(args, middle).with(results(args))));
@@ -246,9 +247,9 @@ class ApartKernel final : public Kernel, public PreparedKernel {
   std::span<const Dims> results(const BindArgs& args) const {
     return args.outputs.first(kept_ ? 1 : args.outputs.size());
   }
-  PartArgs first_args(const BindArgs& args) const { return {args, 0, operands(), nullptr, false}; }
+  PartArgs first_args(const BindArgs& args) const { return {args, 0, operands(), nullptr, 0}; }
   PartArgs second_args(const BindArgs& args, const Dims& middle) const {
-    return {args, operands(), args.inputs.size(), &middle, parts_.pair->adds};
+    return {args, operands(), args.inputs.size(), &middle, parts_.place()};
   }
 
   Parts parts_;
