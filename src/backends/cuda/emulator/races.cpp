@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <map>
-#include <optional>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -101,12 +102,14 @@ class Search {
   RaceReport report;
 
  private:
-  using Key = std::tuple<unsigned, unsigned>;  // first thread, how many
+  // The first thread, how many, and whether memory is ordered: lanes that only exchange values have a barrier of their
+  // own.
+  using Key = std::tuple<unsigned, unsigned, bool>;
   Thread& self() { return threads_[current_fiber()]; }
   unsigned first_of_block() const { return current_fiber() / launch_.block * launch_.block; }
 
   void gather(unsigned first, unsigned count, bool orders);
-  bool all_there(const Key& key, const Turn& turn) const;
+  bool all_there(unsigned first, unsigned count, const Turn& turn) const;
   void tick() { ++self().known.own[0]; }
   void fetch(const void* to, const void* bar, const void* from, const void* instruction);
   void arrive(const void* bar, long bytes);
@@ -117,13 +120,13 @@ class Search {
   void read_or_write(const void* p, long bytes, bool writes, const void* instruction);
   void check(const Request& request);
   void check_cell(const Request& request, Cell* cell, bool device);
-  bool is_before(const Access& access, const Request& request);
-  void say(const char* what, const Request& request, const Access* other);
-  void say(const std::string& what, const void* instruction);
+  bool is_before(const Access& access) const;
+  void say(std::string_view what, const Request& request, const Access* other);
+  void say(std::string_view what, const void* instruction, const Access* other = nullptr);
   Access access_of(const Request& r) const {
-    return {r.time, static_cast<uint16_t>(r.actor),
-            static_cast<uint32_t>(static_cast<const char*>(r.instruction) - launch_.base)};
+    return {r.time, static_cast<uint16_t>(r.actor), static_cast<uint32_t>(place_of(r.instruction))};
   }
+  long place_of(const void* instruction) const { return static_cast<const char*>(instruction) - launch_.base; }
 
   RaceLaunch launch_;
   Actors actors_;
@@ -144,27 +147,23 @@ Search& search() {
   return *one;
 }
 
-void Search::say(const std::string& what, const void* instruction) {
-  report.add(launch_.library, {static_cast<const char*>(instruction) - launch_.base},
+void Search::say(std::string_view what, const void* instruction, const Access* other) {
+  std::vector<long> places{place_of(instruction)};
+  if (other != nullptr) places.push_back(other->place);
+  report.add(launch_.library, places,
              fmt::format("thread {} of block ({}, {}, {}) {}", current_fiber(), block_[0], block_[1], block_[2], what));
 }
 
-void Search::say(const char* what, const Request& request, const Access* other) {
-  std::vector<long> places{static_cast<const char*>(request.instruction) - launch_.base};
-  if (other != nullptr) places.push_back(other->place);
-  const char* const by = request.actor < actors_.threads()       ? ""
-                         : request.actor < 2 * actors_.threads() ? " by an asynchronous copy"
-                         : request.actor < 3 * actors_.threads() ? " by a product"
-                                                                 : " by the unit for tensors";
-  report.add(launch_.library, places,
-             fmt::format("thread {} of block ({}, {}, {}){} {} {} bytes {}", current_fiber(), block_[0], block_[1],
-                         block_[2], by, request.writes ? "writes" : "reads", request.bytes, what));
+void Search::say(std::string_view what, const Request& request, const Access* other) {
+  constexpr const char* kBy[] = {"", "by an asynchronous copy ", "by a product ", "by the unit for tensors "};
+  const unsigned kind = std::min(request.actor / actors_.threads(), 3u);
+  say(fmt::format("{}{} {} bytes {}", kBy[kind], request.writes ? "writes" : "reads", request.bytes, what),
+      request.instruction, other);
 }
 
 // ---- barriers
 
-bool Search::all_there(const Key& key, const Turn& turn) const {
-  const auto [first, count] = key;
+bool Search::all_there(unsigned first, unsigned count, const Turn& turn) const {
   if (turn.arrived == count || ended_ == 0) return turn.arrived == count;
   unsigned ended = 0;
   for (unsigned t = first; t < first + count; ++t) ended += threads_[t].ended;
@@ -172,16 +171,15 @@ bool Search::all_there(const Key& key, const Turn& turn) const {
 }
 
 void Search::gather(unsigned first, unsigned count, bool orders) {
-  // Lanes that only exchange values do not order memory: a barrier of their own.
-  const Key key{first, orders ? count : count | 1u << 31};
-  Turn& turn = groups_[key];
+  Turn& turn = groups_[{first, count, orders}];
   const unsigned long number = turn.number;
-  if (orders)
+  if (orders) {
     turn.arrive(actors_, current_fiber(), self());
-  else
+    tick();
+  } else {
     ++turn.arrived;
-  if (orders) tick();
-  if (all_there({first, count}, turn)) {
+  }
+  if (all_there(first, count, turn)) {
     turn.end();
     ++progress_;
   }
@@ -194,7 +192,7 @@ void Search::end_thread() {
   ++ended_;
   ++progress_;
   for (auto& [key, turn] : groups_)
-    if (const auto [first, count] = key; all_there({first, count & ~(1u << 31)}, turn)) turn.end();
+    if (all_there(std::get<0>(key), std::get<1>(key), turn)) turn.end();
 }
 
 void Search::cluster_arrive() {
@@ -202,7 +200,7 @@ void Search::cluster_arrive() {
   own.cluster_turn = cluster_.number;
   cluster_.arrive(actors_, current_fiber(), own);
   tick();
-  if (!all_there({0, actors_.threads()}, cluster_)) return;
+  if (!all_there(0, actors_.threads(), cluster_)) return;
   cluster_.end();
   ++progress_;
 }
@@ -248,14 +246,13 @@ void Search::fetch(const void* to, const void* p, const void* from, const void* 
 
 // ---- memory
 
-bool Search::is_before(const Access& access, const Request& request) {
+bool Search::is_before(const Access& access) const {
   const unsigned t = current_fiber();
-  const Thread& own = threads_[t];
-  return access.time <= own.known.of(actors_, t, access.actor);
+  return access.time <= threads_[t].known.of(actors_, t, access.actor);
 }
 
 void Search::check_cell(const Request& request, Cell* cell, bool device) {
-  const auto before = [&](const Access& access) { return is_before(access, request); };
+  const auto before = [&](const Access& access) { return is_before(access); };
   cell->move_on(block_number_);
   if (device && (cell->others_wrote || (request.writes && cell->others_read)))
     say(cell->others_wrote ? "that another block of the launch writes" : "that another block of the launch reads",

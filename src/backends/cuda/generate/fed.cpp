@@ -112,12 +112,12 @@ double bytes_read(const Problem& problem, const FedProduct& p) {
 }
 
 // What a library is said to take: of a sum, of both convolutions, which are measured beside.
-double others_us(const Problem& problem, const FedProduct& p) {
+double others_us(const FedProduct& p, double bytes) {
   constexpr double kStepUs = 3;
   double macs = 0;
   for (const FedImage& image : p.images)
     macs += static_cast<double>(image.b.rows * image.b.columns) * static_cast<double>(image.b.depth());
-  return library_us(macs, bytes_read(problem, p)) + (p.images.size() > 1 ? kStepUs : 0);
+  return library_us(macs, bytes) + (p.images.size() > 1 ? kStepUs : 0);
 }
 
 Status check_image(const FedImage& image, DType type) {
@@ -276,7 +276,7 @@ double estimate_fed(const Problem& problem, size_t index) {
   size_t better = 0;
   for (size_t i = 0; i < std::size(kFedTiles); ++i)
     better += i != index && tiles_of(*p, kFedTiles[i]) >= least && us_of(*p, kFedTiles[i], bytes) < us;
-  return better < (is_sum ? kMostOfSum : kMost) && us < kHopeless * others_us(problem, *p) ? us : 0;
+  return better < (is_sum ? kMostOfSum : kMost) && us < kHopeless * others_us(*p, bytes) ? us : 0;
 }
 
 }  // namespace wootz::cuda
