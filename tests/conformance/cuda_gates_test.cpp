@@ -106,12 +106,7 @@ class CudaGates : public OnCuda {
     Value* const gate = node("Sigmoid", {node("Conv", {hidden, constant("v", o.v), constant("b", o.b)})});
     g.mark_output(node("Mul", {image, gate}));
     EXPECT_TRUE(infer_graph(g).ok());
-    RunOptions options;
-    options.backend = "cuda";
-    options.without = std::move(without);
-    Result<RunResult> result = run_graph_on(g, {o.x}, options);
-    EXPECT_TRUE(result.ok()) << result.status().to_string();
-    return result.ok() ? std::move(result).value() : RunResult{};
+    return run_on("cuda", g, {o.x}, true, std::move(without));
   }
 
   std::mt19937_64 rng_{seed_};

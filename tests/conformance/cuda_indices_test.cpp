@@ -38,11 +38,7 @@ class CudaIndices : public OnCuda {
         "return %y; }}",
         rows[0], rows[1], table.dims()[0], rows[2], body));
     if (graph == nullptr) return {};
-    RunOptions options;
-    options.backend = "cuda";
-    Result<RunResult> result = run_graph_on(*graph, {indices, table}, options);
-    EXPECT_TRUE(result.ok()) << result.status().to_string();
-    return result.ok() ? std::move(result).value() : RunResult{};
+    return run_on("cuda", *graph, {indices, table});
   }
 };
 

@@ -75,12 +75,7 @@ class CudaNormProducts : public OnCuda {
     graph.mark_output(product->output());
     if (kept) graph.mark_output(graph.add_node(op("Neg"), "rows", {norm->output()}, {})->output());
     EXPECT_TRUE(infer_graph(graph).ok());
-    RunOptions options;
-    options.backend = "cuda";
-    options.passes = passes;
-    Result<RunResult> result = run_graph_on(graph, {o.x}, options);
-    EXPECT_TRUE(result.ok()) << result.status().to_string();
-    return result.ok() ? std::move(result).value() : RunResult{};
+    return run_on("cuda", graph, {o.x}, passes);
   }
 };
 

@@ -47,17 +47,10 @@ class CudaPairs : public OnCuda {
   }
 
   RunResult run(const std::string& backend, const Kind& kind, bool passes, std::set<std::string> without = {}) {
-    const std::unique_ptr<Graph> graph = block(kind);
-    RunOptions options;
-    options.backend = backend;
-    options.passes = passes;
-    options.without = std::move(without);
-    Result<RunResult> r = run_graph_on(*graph,
-                                       {random_tensor(kind.type, {1, kChannels, kSide, kSide}, seed_).value(),
-                                        random_tensor(kind.type, kind.shortcut(), seed_ + 1).value()},
-                                       options);
-    EXPECT_TRUE(r.ok()) << r.status().to_string();
-    return r.ok() ? std::move(r).value() : RunResult();
+    return run_on(backend, *block(kind),
+                  {random_tensor(kind.type, {1, kChannels, kSide, kSide}, seed_).value(),
+                   random_tensor(kind.type, kind.shortcut(), seed_ + 1).value()},
+                  passes, std::move(without));
   }
 };
 

@@ -46,15 +46,8 @@ class CudaRows : public OnCuda {
   }
 
   RunResult run(const std::string& backend, DType type, bool passes, std::set<std::string> without = {}) {
-    const std::unique_ptr<Graph> graph = block(type);
-    RunOptions options;
-    options.backend = backend;
-    options.passes = passes;
-    options.without = std::move(without);
-    Result<RunResult> r =
-        run_graph_on(*graph, {random_tensor(type, {kBatch, kRows, kColumns}, seed_).value()}, options);
-    EXPECT_TRUE(r.ok()) << r.status().to_string();
-    return r.ok() ? std::move(r).value() : RunResult();
+    return run_on(backend, *block(type), {random_tensor(type, {kBatch, kRows, kColumns}, seed_).value()}, passes,
+                  std::move(without));
   }
 };
 
