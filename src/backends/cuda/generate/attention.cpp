@@ -120,10 +120,10 @@ Result<KernelSource> attention_source(std::string_view file, const Problem& p, c
   source.fixed("kCausal", params.causal);
   source.fixed("kNanRows", static_cast<int64_t>(params.nan_rows));
   source.operand(fmt::format("{}* __restrict__", storage_type(p.outputs[0].dtype)), "y", {true, 0});
-  for (int i = 0; i < 3; ++i) source.operand("const X* __restrict__", i == 0 ? "q" : i == 1 ? "k" : "v", {false, i});
+  for (int i = 0; i < 3; ++i) source.operand("const X*", i == 0 ? "q" : i == 1 ? "k" : "v", {false, i});
   source.epilogue_operands(p);
   if (params.has_mask)
-    source.operand(fmt::format("const {}* __restrict__", storage_type(p.inputs[3].dtype)), "mask", {false, 3});
+    source.operand(fmt::format("const {}*", storage_type(p.inputs[3].dtype)), "mask", {false, 3});
   source.number("rows", a.rows);
   source.number("keys", a.keys);
   source.number("heads", a.heads);

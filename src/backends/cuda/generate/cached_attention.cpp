@@ -103,7 +103,7 @@ Result<Cached> cached_of(const Problem& p, const BindArgs& args) {
 
 void add_part(std::string_view name, std::string_view type, const Part& part, int shift, KernelSource* source) {
   source->type(type, storage_type(part.type));
-  source->operand(fmt::format("const {}* __restrict__", type), name, {false, shift + part.operand});
+  source->operand(fmt::format("const {}*", type), name, {false, shift + part.operand});
   source->number(fmt::format("{}_batch", name), part.batch);
   source->number(fmt::format("{}_head", name), part.head);
   source->number(fmt::format("{}_row", name), part.row);

@@ -61,7 +61,7 @@ void add_strip(const Problem& p, const Columns& c, KernelSource* source) {
   source->fixed("kAcross", c.across);
   source->number("step", c.step);
   source->number("most", (c.length + c.shares - 1) / c.shares);
-  source->operand("const X* __restrict__", "x", {false, 0});
+  source->operand("const X*", "x", {false, 0});
   std::vector<Axis> of_x;
   for (const Axis& a : c.kept) of_x.push_back({a.extent, {a.strides[0]}});
   source->walk("Base", "base", of_x, {"x"});
@@ -104,7 +104,7 @@ Result<bool> generate_columns(const Problem& p, bool arguments, const std::vecto
       parts.finish(kBlock, c.blocks * c.shares, launches, static_cast<size_t>(c.shares * c.count) * sizeof(float)));
   KernelSource join = source_for("reduce/columns_join.cuh", p, arguments, c);
   join.operand(result, "y", {true, 0});
-  join.operand("const float* __restrict__", "part", kWorkspacePointer);
+  join.operand("const float*", "part", kWorkspacePointer);
   join.fixed("kThreads", kJoinBlock);
   join.number("count", c.count);
   WOOTZ_RETURN_IF_ERROR(add_results(p, c, &join));

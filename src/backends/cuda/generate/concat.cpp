@@ -94,7 +94,7 @@ int64_t add_pick(const Plan& plan, KernelSource* source) {
   int64_t blocks = 0;
   for (size_t i = 0; i < plan.parts.size(); ++i) {
     const Part& part = plan.parts[i];
-    source->operand("const X* __restrict__", fmt::format("x{}", i), {false, part.input});
+    source->operand("const X*", fmt::format("x{}", i), {false, part.input});
     source->number(fmt::format("count{}", i), part.count());
     source->walk(fmt::format("At{}", i), fmt::format("at{}", i), part.axes, plan.names);
     std::string values;

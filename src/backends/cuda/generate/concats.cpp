@@ -44,7 +44,7 @@ std::string add_part(const Problem& p, const ConcatPart& part, const Copied& cop
   const size_t i = part.input;
   source->operand(fmt::format("{}* __restrict__", storage_type(p.outputs[part.output].dtype)), fmt::format("y{}", i),
                   {true, static_cast<int>(part.output)});
-  source->operand(fmt::format("const {}* __restrict__", storage_type(p.inputs[i].dtype)), fmt::format("x{}", i),
+  source->operand(fmt::format("const {}*", storage_type(p.inputs[i].dtype)), fmt::format("x{}", i),
                   {false, static_cast<int>(i)});
   source->number(fmt::format("count{}", i), volume(copied.axes));
   source->number(fmt::format("to{}", i), copied.to);

@@ -60,10 +60,10 @@ void add_types(const Problem& p, KernelSource* source) {
   const Floats& zeros = p.as<ConvParams>().x_zero;
   source->fixed("kZero", scaled && !zeros.empty() ? static_cast<int>(zeros[0]) : 0);
   source->operand(fmt::format("{}* __restrict__", storage_type(p.outputs[0].dtype)), "y", {true, 0});
-  source->operand("const X* __restrict__", "x", {false, 0});
-  source->operand("const F* __restrict__", "f", {false, 1});
+  source->operand("const X*", "x", {false, 0});
+  source->operand("const F*", "f", {false, 1});
   source->epilogue_operands(p);
-  if (bias) source->operand(fmt::format("const {}* __restrict__", storage_type(p.inputs[2].dtype)), "b", {false, 2});
+  if (bias) source->operand(fmt::format("const {}*", storage_type(p.inputs[2].dtype)), "b", {false, 2});
   // A sum of floats starts with the bias; one of integers has a factor first.
   source->code(fmt::format("W_FN A start(const Operands& p, int channel) {{ return {}; }}\n",
                            bias && !scaled ? "(A)w_get(p.b[channel])" : "0"));

@@ -66,7 +66,7 @@ Status add_tiles(const Plan& p, int source_axis, bool arguments, std::vector<Lau
   source.fixed("kThreads", kBlock);
   source.fixed("kTile", kTile);
   source.operand("T* __restrict__", "y", {true, p.output});
-  source.operand("const T* __restrict__", "x", {false, p.input});
+  source.operand("const T*", "x", {false, p.input});
   source.number("width", inner.extent);
   source.number("height", other.extent);
   source.number("columns", columns);
@@ -88,7 +88,7 @@ Status add_parts(std::span<const Plan> parts, bool arguments, std::vector<Launch
   for (size_t i = 0; i < parts.size(); ++i) {
     const Plan& p = parts[i];
     source.operand(p.type() + "* __restrict__", fmt::format("y{}", i), {true, p.output});
-    source.operand(fmt::format("const {}* __restrict__", p.type()), fmt::format("x{}", i), {false, p.input});
+    source.operand(fmt::format("const {}*", p.type()), fmt::format("x{}", i), {false, p.input});
     const unsigned own = blocks_for(p.count, kBlock);
     blocks += own;
     source.number(fmt::format("count{}", i), p.count);

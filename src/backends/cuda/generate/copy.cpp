@@ -37,7 +37,7 @@ Status add_pad(const Problem& p, const Dims& x, const Dims& y, bool arguments, s
   source.fixed_real("kValue", params.value);
   source.choice("Mode", pad_mode(params.mode));
   source.operand("T* __restrict__", "y", {true, 0});
-  source.operand("const T* __restrict__", "x", {false, 0});
+  source.operand("const T*", "x", {false, 0});
   source.number("count", y.volume());
   std::string steps;
   const std::vector<int> order = memory_order(y.rank() < 3 ? Layout::kLinear : p.outputs[0].layout, y.rank());

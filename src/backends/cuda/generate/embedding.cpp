@@ -101,8 +101,8 @@ void add_tables(const Problem& p, const BindArgs& args, const Plan& plan, Kernel
   std::vector<int64_t> extents;
   for (int t = 0; t < plan.operands.tables; ++t) {
     const auto u = static_cast<size_t>(2 * t);
-    source->operand("const X* __restrict__", fmt::format("t{}", t), {false, 2 * t});
-    source->operand(fmt::format("const {}* __restrict__", register_type(p.inputs[u + 1].dtype)), fmt::format("i{}", t),
+    source->operand("const X*", fmt::format("t{}", t), {false, 2 * t});
+    source->operand(fmt::format("const {}*", register_type(p.inputs[u + 1].dtype)), fmt::format("i{}", t),
                     {false, 2 * t + 1});
     indices.push_back(fmt::format("(s64)p.i{}[row]", t));
     extents.push_back(args.inputs[u][0]);
@@ -176,7 +176,7 @@ Status generate_embedding(const Problem& p, const BindArgs& args, std::vector<La
   add_tables(p, args, plan, &source);
   for (int k = 0; k < plan.operands.added; ++k) {
     const int input = plan.operands.first_added() + k;
-    source.operand(fmt::format("const {}* __restrict__", storage_type(p.inputs[static_cast<size_t>(input)].dtype)),
+    source.operand(fmt::format("const {}*", storage_type(p.inputs[static_cast<size_t>(input)].dtype)),
                    plan.names[static_cast<size_t>(k)], {false, input});
   }
   source.walk("At", "at", plan.axes, plan.names);

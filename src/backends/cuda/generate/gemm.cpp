@@ -70,10 +70,10 @@ Status generate_gemm(const Problem& p, const BindArgs& args, std::vector<Launch>
   source.type("X", storage_type(type));
   source.fixed_real("kAlpha", p.as<GemmParams>().alpha);
   source.operand(fmt::format("{}* __restrict__", storage_type(p.outputs[0].dtype)), "y", {true, 0});
-  source.operand("const X* __restrict__", "a", {false, 0});
-  source.operand("const X* __restrict__", "b", {false, 1});
+  source.operand("const X*", "a", {false, 0});
+  source.operand("const X*", "b", {false, 1});
   source.epilogue_operands(p);
-  if (bias) source.operand(fmt::format("const {}* __restrict__", storage_type(p.inputs[2].dtype)), "bias", {false, 2});
+  if (bias) source.operand(fmt::format("const {}*", storage_type(p.inputs[2].dtype)), "bias", {false, 2});
   WOOTZ_RETURN_IF_ERROR(add_operands(p, args, size, &source));
   source.code(fmt::format("W_FN A plus_bias(const Operands& p, A s, const Place& at) {{ return s{}; }}\n",
                           bias ? " + (A)w_get(p.bias[at.bias])" : ""));

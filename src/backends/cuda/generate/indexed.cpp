@@ -49,9 +49,9 @@ KernelSource begin(std::string_view file, const Problem& p, const BindArgs& args
     source.operand(fmt::format("{}* __restrict__", storage_type(p.outputs[0].dtype)), "y", {true, 0});
   else
     source.operand(combines ? "T*" : "T* __restrict__", "y", {true, 0});
-  if (!scatters) source.operand("const T* __restrict__", "x", {false, 0});
-  source.operand(fmt::format("const {}* __restrict__", register_type(p.inputs[1].dtype)), "index", {false, 1});
-  if (scatters) source.operand("const T* __restrict__", "updates", {false, 2});
+  if (!scatters) source.operand("const T*", "x", {false, 0});
+  source.operand(fmt::format("const {}*", register_type(p.inputs[1].dtype)), "index", {false, 1});
+  if (scatters) source.operand("const T*", "updates", {false, 2});
   source.number("count", count);
   return source;
 }

@@ -96,7 +96,7 @@ void KernelSource::operand(std::string_view type, std::string_view name, Pointer
 void KernelSource::epilogue_operands(const Problem& p, int after) {
   const auto main = static_cast<size_t>(p.num_main);
   for (size_t i = main; i < p.inputs.size(); ++i)
-    operand(fmt::format("const {}* __restrict__", storage_type(p.inputs[i].dtype)), fmt::format("e{}", i - main + 1),
+    operand(fmt::format("const {}*", storage_type(p.inputs[i].dtype)), fmt::format("e{}", i - main + 1),
             {false, static_cast<int>(i) + after});
 }
 
@@ -210,6 +210,9 @@ Status KernelSource::finish(int threads, int64_t blocks, std::vector<Launch>* la
 }
 
 Status KernelSource::finish(const LaunchSize& size, std::vector<Launch>* launches, size_t workspace) {
+  for (const Operand& o : operands_)
+    if (o.type.starts_with("const") && o.type.ends_with("__restrict__"))
+      return internal_error("{}: '{}' is read, and may not be declared as '{}'", file_, o.name, o.type);
   Launch launch;
   const auto passed = [&](bool arguments) {
     std::vector<int64_t> values;

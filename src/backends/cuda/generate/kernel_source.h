@@ -49,7 +49,9 @@ class KernelSource {
   void pick(std::string_view declaration, const std::vector<std::string>& values);
   // <int or s64> `name`(c, k): value k, a number each.
   void list(std::string_view name, const std::vector<int64_t>& values);
-  // Member `name` of Operands, a pointer declared as `type`: "const f16* __restrict__".
+  // Member `name` of Operands, a pointer declared as `type`: "f16* __restrict__", "const f16*". What is read is not
+  // restricted: the compiler takes such memory for constant while the kernel runs, and would read it ahead of the wait
+  // for the kernel that makes it (griddepcontrol.wait), which no clobber of an asm prevents.
   void operand(std::string_view type, std::string_view name, Pointer pointer);
   // Member `name` of Operands, a `const TensorMap*`: the operand as the unit for tensors copies it.
   void view(std::string_view name, Pointer pointer, TensorView view);

@@ -11,7 +11,7 @@ Launch copy_of(int64_t count, bool arguments, int more = 0) {
   KernelSource source("move/spread.cuh", arguments);
   source.fixed("kThreads", 64);
   source.operand("u8* __restrict__", "y", {true, 0});
-  source.operand("const u8* __restrict__", "x", {false, 3});
+  source.operand("const u8*", "x", {false, 3});
   source.number("count", count);
   source.number("one", 1);
   for (int i = 0; i < more; ++i) source.number("more" + std::to_string(i), 7);
@@ -26,7 +26,7 @@ TEST(KernelSource, NumbersAreKnownToTheCompiler) {
   EXPECT_TRUE(has(launch, "struct Operands {\n  u8* y;\n  const u8* x;\n};\n"));
   EXPECT_TRUE(has(launch, "  static constexpr int count = 300;\n"));
   EXPECT_TRUE(has(launch,
-                  "wootz_kernel(u8* __restrict__ y, const u8* __restrict__ x) {\n"
+                  "wootz_kernel(u8* __restrict__ y, const u8* x) {\n"
                   "  kernel(Operands{y, x}, Constants{});\n"));
   EXPECT_TRUE(launch.numbers.empty());
   EXPECT_EQ(launch.size.grid_x, 5u);

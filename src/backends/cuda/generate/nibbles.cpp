@@ -187,7 +187,7 @@ Status add_spread(bool apart, bool arguments, int bits, int64_t count, Pointer t
   source.fixed("kThreads", kBlock);
   source.fixed("kBits", bits);
   source.operand("u8* __restrict__", "y", apart ? bytes : together);
-  source.operand("const u8* __restrict__", "x", apart ? together : bytes);
+  source.operand("const u8*", "x", apart ? together : bytes);
   source.number("count", threads);
   source.number("elements", count);
   return source.finish(kBlock, blocks_for(threads, kBlock), launches, workspace);

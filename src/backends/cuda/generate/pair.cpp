@@ -212,7 +212,7 @@ int64_t at_once(int64_t columns) { return columns % 64 == 0 ? 64 : 32; }
 std::string bias_lines(const Problem& part, const char* name, int operand, int count, KernelSource* source) {
   if (part.num_main != 3) return "  return {};\n";
   const char* const type = storage_type(part.inputs[2].dtype);
-  source->operand(fmt::format("const {}* __restrict__", type), name, {false, operand});
+  source->operand(fmt::format("const {}*", type), name, {false, operand});
   return fmt::format(
       "  const Pack<{0}, {1}> of = *(const Pack<{0}, {1}>*)(p.{2} + n);\n  Pack<float, {1}> bias;\n"
       "#pragma unroll\n  for (int i = 0; i < {1}; ++i) bias.v[i] = w_get(of.v[i]);\n  return bias;\n",
@@ -249,7 +249,8 @@ void write_others(const Pair& pair, KernelSource* source) {
                              Other{"const W*", "next_weights", pair.next >= 0, false, pair.next},
                              Other{"Y*", "next_made", pair.next >= 0, true, 0}}) {
     if (other.there)
-      source->operand(fmt::format("{} __restrict__", other.type), other.name, {other.output, other.operand});
+      source->operand(fmt::format("{}{}", other.type, other.output ? " __restrict__" : ""), other.name,
+                      {other.output, other.operand});
     source->code(fmt::format("W_FN {} {}_of(const Operands& p) {{ return {}{}; }}\n", other.type, other.name,
                              other.there ? "p." : "", other.there ? other.name : "nullptr"));
   }
@@ -317,9 +318,9 @@ Status generate_pair(const Problem& p, const BindArgs& args, std::vector<Launch>
   source.type("Part", "float");
   write_numbers(pair, args.inputs[0], z, blocks, &source);
   source.operand("Y* __restrict__", "y", {true, static_cast<int>(p.outputs.size()) - 1});
-  source.operand("const X* __restrict__", "x", {false, 0});
-  source.operand("const W* __restrict__", "w", {false, pair.w});
-  source.operand("const W* __restrict__", "v", {false, pair.v});
+  source.operand("const X*", "x", {false, 0});
+  source.operand("const W*", "w", {false, pair.w});
+  source.operand("const W*", "v", {false, pair.v});
   write_others(pair, &source);
   WOOTZ_RETURN_IF_ERROR(write_sums(pair, &source));
   std::vector<Dims> dims{between};

@@ -25,7 +25,7 @@ Status add_regrouped(const Problem& p, const Dims& dims, bool arguments, std::ve
   source.type("T", bits);
   source.type("Index", std::max(from, to) / bytes < (size_t{1} << 31) ? "int" : "s64");
   source.operand("T* __restrict__", "y", {true, 0});
-  source.operand("const T* __restrict__", "x", {false, 0});
+  source.operand("const T*", "x", {false, 0});
   source.number("count", count);
   source.number("channels", dims[1]);
   source.number("points", volume_of(dims, 2, dims.size()));

@@ -159,7 +159,7 @@ Status add_problem(const Resize& r, const std::vector<size_t>& moving, KernelSou
   source->fixed("kWhole", is_integer(r.type));
   source->fixed_real("kBeyond", r.params.extrapolation);
   source->operand("X* __restrict__", "y", {true, 0});
-  source->operand("const X* __restrict__", "x", {false, 0});
+  source->operand("const X*", "x", {false, 0});
   source->number("count", r.y.volume());
   source->list("last", last);
   source->list("stride", steps);

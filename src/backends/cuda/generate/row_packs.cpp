@@ -137,7 +137,7 @@ void add_row_parameters(const Problem& p, int scale, int bias, KernelSource* sou
   const auto add = [&](int input, const char* name, const char* operation) {
     if (input < 0) return;
     const std::string type = storage_type(p.inputs[static_cast<size_t>(input)].dtype);
-    source->operand(fmt::format("const {}* __restrict__", type), fmt::format("row_{}", name), {false, input});
+    source->operand(fmt::format("const {}*", type), fmt::format("row_{}", name), {false, input});
     members += fmt::format("  Pack<{}, kVector> {};\n", type, name);
     reads += fmt::format("  of.{0} = *(const Pack<{1}, kVector>*)(p.row_{0} + (s64)pack * kVector);\n", name, type);
     value = fmt::format("{} {} (A)w_get(of.{}.v[k])", value, operation, name);

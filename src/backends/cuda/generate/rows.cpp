@@ -95,7 +95,7 @@ KernelSource rows_source(std::string_view file, const Problem& p, const BindArgs
   source.fixed("kRowThreads", rows.ty);
   source.fixed("kNeighbours", rows.inner);
   source.operand(fmt::format("{}*{}", storage_type(p.outputs[0].dtype), restricted), "y", {true, 0});
-  source.operand(fmt::format("const X*{}", restricted), "x", {false, 0});
+  source.operand("const X*", "x", {false, 0});
   source.epilogue_operands(p);
   source.number("count", rows.count);
   source.number("length", rows.length);
@@ -338,7 +338,7 @@ Status generate_norm(const Problem& p, const BindArgs& args, std::vector<Launch>
   for (int i = 1; i < p.num_main; ++i) names.emplace_back(i == 1 ? "scale" : "bias");
   KernelSource source = rows_source("norm/rows.cuh", p, args, rows, names, true);
   for (int i = 1; i < p.num_main; ++i)
-    source.operand(fmt::format("const {}* __restrict__", storage_type(p.inputs[static_cast<size_t>(i)].dtype)),
+    source.operand(fmt::format("const {}*", storage_type(p.inputs[static_cast<size_t>(i)].dtype)),
                    i == 1 ? "scale" : "bias", {false, i});
   const NormKind kind = p.as<NormParams>().kind;
   source.fixed("kCentered", kind != NormKind::kRms && kind != NormKind::kL2);

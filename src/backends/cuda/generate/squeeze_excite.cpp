@@ -120,7 +120,7 @@ Status add_expression(const char* name, const PointwiseExpr& expr, DType stored,
 // float name(p, i): the operand's, or none.
 void add_bias(const Problem& p, const char* name, int input, KernelSource* source) {
   if (input >= 0)
-    source->operand(fmt::format("const {}* __restrict__", storage_type(p.inputs[static_cast<size_t>(input)].dtype)),
+    source->operand(fmt::format("const {}*", storage_type(p.inputs[static_cast<size_t>(input)].dtype)),
                     fmt::format("of_{}", name), {false, input});
   source->code(fmt::format("W_FN float {0}(const Operands& p, int i) {{ return {1}; }}\n", name,
                            input < 0 ? "0" : fmt::format("(float)w_get(p.of_{}[i])", name)));
@@ -165,9 +165,9 @@ Status generate_gate(const Problem& p, const BindArgs& args, const Summed& summe
   source.number("most", d.share);
   source.number("results", g.results);
   source.operand(fmt::format("{}* __restrict__", storage_type(p.outputs[0].dtype)), "y", {true, 0});
-  source.operand("const S* __restrict__", "x", {false, 0});
+  source.operand("const S*", "x", {false, 0});
   for (const auto& [name, input] : {std::pair("w1", 1), std::pair("w2", g.w2)})
-    source.operand("const X* __restrict__", name, {false, input});
+    source.operand("const X*", name, {false, input});
   add_bias(p, "first_bias", g.b1, &source);
   add_bias(p, "second_bias", g.b2, &source);
   WOOTZ_RETURN_IF_ERROR(add_expression("hidden", p.as<SqueezeExciteParams>().hidden, type, &source));

@@ -142,8 +142,8 @@ void write_stem(const Problem& p, const BindArgs& args, const Stem& s, const Ste
                                                      {"tables", s.weight_bytes()}};
   for (const auto& [name, value] : numbers) source->number(name, value);
   source->operand("Y* __restrict__", "y", {true, 0});
-  source->operand("const X* __restrict__", "x", {false, 0});
-  source->operand("const W* __restrict__", "w", {false, 1});
+  source->operand("const X*", "x", {false, 0});
+  source->operand("const W*", "w", {false, 1});
 }
 
 LaunchSize stem_launch(const Stem& s, const StemWriting& how, int64_t patch_bytes) {

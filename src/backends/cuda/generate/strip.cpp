@@ -49,7 +49,7 @@ KernelSource strip_source(std::string_view file, const Problem& p, const BindArg
   source.type("X", storage_type(p.inputs[0].dtype));
   source.type("Y", storage_type(p.outputs[0].dtype));
   source.operand("Y* __restrict__", "y", {true, 0});
-  source.operand("const X* __restrict__", "x", {false, 0});
+  source.operand("const X*", "x", {false, 0});
   const std::pair<const char*, int64_t> fixed[] = {
       {"kThreads", threads},    {"kVector", s.vector},    {"kResults", s.results},     {"kKernelH", s.kernel_h},
       {"kKernelW", s.kernel_w}, {"kStrideW", s.stride_w}, {"kDilationW", s.dilation_w}};
@@ -118,8 +118,8 @@ Result<Strip> depthwise_strip(const Problem& p, const BindArgs& args, int64_t re
 // The filters and bias().
 void add_filters(const Problem& p, KernelSource* source) {
   const bool bias = p.as<ConvParams>().has_bias;
-  source->operand("const X* __restrict__", "f", {false, 1});
-  if (bias) source->operand(fmt::format("const {}* __restrict__", storage_type(p.inputs[2].dtype)), "b", {false, 2});
+  source->operand("const X*", "f", {false, 1});
+  if (bias) source->operand(fmt::format("const {}*", storage_type(p.inputs[2].dtype)), "b", {false, 2});
   source->code(fmt::format("W_FN float bias(const Operands& p, int channel) {{ return {}; }}\n",
                            bias ? "(float)w_get(p.b[channel])" : "0"));
 }

@@ -189,7 +189,7 @@ Status write_results(const Operands& operands, const PointwiseExpr& epilogue, si
 void add_operands(const Problem& p, int w, int bias, KernelSource* source) {
   source->epilogue_operands(p, w - 1);
   if (p.num_main == 3)
-    source->operand(fmt::format("const {}* __restrict__", storage_type(p.inputs[2].dtype)), "b",
+    source->operand(fmt::format("const {}*", storage_type(p.inputs[2].dtype)), "b",
                     {false, bias < 0 ? w + 1 : bias});
 }
 
@@ -220,9 +220,9 @@ void add_reads_and_results(const TileProduct& b, KernelSource* source) {
   const bool gated = b.gate >= 0;
   source->fixed("kGated", gated);
   source->fixed("kJoined", !b.joined.empty());
-  if (gated) source->operand("const X* __restrict__", "gate", {false, b.gate});
+  if (gated) source->operand("const X*", "gate", {false, b.gate});
   for (size_t i = 1; i < b.joined.size(); ++i)
-    source->operand("const X* __restrict__", numbered("x", i), {false, b.x + static_cast<int>(i)});
+    source->operand("const X*", numbered("x", i), {false, b.x + static_cast<int>(i)});
   for (size_t i = 1; i < b.parts.size(); ++i)
     source->operand("Y* __restrict__", numbered("y", i), {true, static_cast<int>(i)});
   const auto read = [](size_t i, const std::string& from) {
@@ -325,8 +325,8 @@ Status write_tile(const Problem& p, const BindArgs& args, const TileProduct& b, 
   source.number("walkers", walk.walkers);
   source.fixed("kExtras", static_cast<int64_t>(extras.size()));
   source.operand("Y* __restrict__", "y", {true, 0});
-  source.operand("const X* __restrict__", "x", {false, b.x});
-  source.operand("const W* __restrict__", "w", {false, b.w});
+  source.operand("const X*", "x", {false, b.x});
+  source.operand("const W*", "w", {false, b.w});
   add_operands(p, b.w, -1, &source);
   add_reads_and_results(b, &source);
   WOOTZ_RETURN_IF_ERROR(add_norm(b, how.step, operands, &source));

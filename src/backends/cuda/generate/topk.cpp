@@ -78,7 +78,7 @@ Status generate_topk(const Problem& p, const BindArgs& args, std::vector<Launch>
   source.fixed("kValues", !arg);
   if (!arg) source.operand("X* __restrict__", "y", {true, 0});
   source.operand("s64* __restrict__", "index", {true, arg ? 0 : 1});
-  source.operand("const X* __restrict__", "x", {false, 0});
+  source.operand("const X*", "x", {false, 0});
   source.number("length", l.length);
   source.number("inner", l.inner);
   return source.finish(kBlock, lines, launches);

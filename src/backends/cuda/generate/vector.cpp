@@ -101,9 +101,9 @@ Status add_product(const Problem& p, bool arguments, const VectorProduct& v, std
   source.fixed("kGroup", group);
   source.fixed_real("kAlpha", v.alpha);
   source.operand(fmt::format("{}* __restrict__", storage_type(p.outputs[0].dtype)), "y", {true, 0});
-  source.operand("const X* __restrict__", "x", {false, 0});
-  source.operand("const X* __restrict__", "f", {false, 1});
-  if (bias) source.operand(fmt::format("const {}* __restrict__", storage_type(p.inputs[2].dtype)), "b", {false, 2});
+  source.operand("const X*", "x", {false, 0});
+  source.operand("const X*", "f", {false, 1});
+  if (bias) source.operand(fmt::format("const {}*", storage_type(p.inputs[2].dtype)), "b", {false, 2});
   source.epilogue_operands(p);
   source.number("columns", v.columns);
   source.number("depth", v.depth);

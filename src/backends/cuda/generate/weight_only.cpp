@@ -142,11 +142,11 @@ void add_narrow_operands(const NarrowStep& s, KernelSource* source) {
     store += last ? "" : "    return;\n  }\n";
   }
   source->code("W_FN void store(const Operands& p, const Constants& c, int r, int m, Y value) {\n" + store + "}\n");
-  source->operand("const X* __restrict__", "x", {false, 0});
+  source->operand("const X*", "x", {false, 0});
   const int shift = static_cast<int>(s.shift);
-  source->operand("const u32* __restrict__", "w", {false, 1 + shift});
-  source->operand("const S* __restrict__", "scale", {false, 2 + shift});
-  if (p.num_main > 3) source->operand("const u8* __restrict__", "zero", {false, 3 + shift});
+  source->operand("const u32*", "w", {false, 1 + shift});
+  source->operand("const S*", "scale", {false, 2 + shift});
+  if (p.num_main > 3) source->operand("const u8*", "zero", {false, 3 + shift});
   source->epilogue_operands(p, shift);
 }
 

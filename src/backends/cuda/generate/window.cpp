@@ -64,7 +64,7 @@ Status add_pool(const Problem& p, const BindArgs& args, const Window& window, bo
   source.fixed("kZero", params.x_zero.empty() ? 0 : static_cast<int>(params.x_zero[0]));
   source.fixed_real("kScale", params.x_scale.empty() ? 1 : double{params.x_scale[0]});
   source.operand(fmt::format("{}* __restrict__", storage_type(p.outputs[0].dtype)), "y", {true, 0});
-  source.operand(fmt::format("const {}* __restrict__", storage_type(type)), "x", {false, 0});
+  source.operand(fmt::format("const {}*", storage_type(type)), "x", {false, 0});
   source.epilogue_operands(p);
   if (indices) source.operand("s64* __restrict__", "place", {true, 1});
   const Dims xs = layout_strides(p.inputs[0].layout, x);

@@ -60,9 +60,9 @@ Status write_boxes(const Race& race, std::vector<Launch>* launches) {
   KernelSource source("boxes/write.cuh", race.arguments);
   source.fixed("kThreads", kSpecialBlock);
   source.operand("s64* __restrict__", "y", {true, 0});
-  source.operand("const s64* __restrict__", "total", kTotal);
-  source.operand("const s64* __restrict__", "sums", kSums);
-  source.operand("const int* __restrict__", "picked", race.picked());
+  source.operand("const s64*", "total", kTotal);
+  source.operand("const s64*", "sums", kSums);
+  source.operand("const int*", "picked", race.picked());
   source.number("count", count);
   source.number("most", race.most);
   source.number("classes", race.classes);

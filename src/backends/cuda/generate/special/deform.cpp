@@ -79,7 +79,7 @@ Result<KernelSource> begin(std::string_view file, const Problem& p, const BindAr
   source.fixed("kThreads", kSpecialBlock);
   source.type("A", columns.type);
   WOOTZ_RETURN_IF_ERROR(add_operands(part, &source));
-  source.operand(writes ? "const A* __restrict__" : "A* __restrict__", "columns", kWorkspacePointer);
+  source.operand(writes ? "const A*" : "A* __restrict__", "columns", kWorkspacePointer);
   source.number("count", count);
   return source;
 }

@@ -20,7 +20,7 @@ constexpr const char* kCells[] = {"RnnCell", "GruCell", "LstmCell"};
 void add_input(const Problem& p, size_t input, const char* name, const char* there, KernelSource* source) {
   const bool has = rnn_has(p, input);
   source->fixed(there, has);
-  source->operand(fmt::format("const {}* __restrict__", has ? storage_type(p.inputs[input].dtype) : "X"), name,
+  source->operand(fmt::format("const {}*", has ? storage_type(p.inputs[input].dtype) : "X"), name,
                   {false, has ? static_cast<int>(input) : 0});
 }
 
@@ -33,8 +33,8 @@ Status multiply_inputs(const Problem& p, const BindArgs& args, const Recurrence&
   source.fixed("kBatchFirst", r.batch_first);
   source.fixed("kGates", r.width());
   source.operand("float* __restrict__", "part", kWorkspacePointer);
-  source.operand("const X* __restrict__", "x", {false, kRnnX});
-  source.operand("const X* __restrict__", "w", {false, kRnnW});
+  source.operand("const X*", "x", {false, kRnnX});
+  source.operand("const X*", "w", {false, kRnnW});
   add_input(p, kRnnBias, "bias", "kBias", &source);
   source.number("values", values);
   source.number("batch", r.batch);
@@ -60,7 +60,7 @@ void add_activations(const Recurrence& r, KernelSource* source) {
 }
 
 void add_operands_of_steps(const Problem& p, KernelSource* source) {
-  source->operand("const X* __restrict__", "r", {false, kRnnR});
+  source->operand("const X*", "r", {false, kRnnR});
   add_input(p, kRnnBias, "bias", "kBias", source);
   add_input(p, kRnnLengths, "lengths", "kLengths", source);
   add_input(p, kRnnInitialH, "initial_h", "kInitialH", source);
@@ -73,7 +73,7 @@ void add_operands_of_steps(const Problem& p, KernelSource* source) {
     source->operand("X* __restrict__", outputs[o].first,
                     wanted ? Pointer{true, static_cast<int>(o)} : kWorkspacePointer);
   }
-  source->operand("const float* __restrict__", "part", kWorkspacePointer);
+  source->operand("const float*", "part", kWorkspacePointer);
 }
 
 Status check_form(const TensorDesc& t) {

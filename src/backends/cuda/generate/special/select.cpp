@@ -22,7 +22,7 @@ KernelSource source_of_parts(std::string_view file, const Counted& counted) {
   source.type("X", counted.type);
   source.fixed("kThreads", kBlock);
   source.fixed("kEach", kEach);
-  source.operand("const X* __restrict__", "x", counted.x);
+  source.operand("const X*", "x", counted.x);
   source.number("count", counted.count);
   return source;
 }
@@ -72,8 +72,8 @@ Status select_non_zero(const Problem& p, const BindArgs& args, Selection* to) {
   KernelSource source = source_of_parts("select/non_zero.cuh", counted);
   source.fixed("kRank", x.rank());
   source.operand("s64* __restrict__", "y", {true, 0});
-  source.operand("const s64* __restrict__", "total", kTotal);
-  source.operand("const s64* __restrict__", "sums", kSums);
+  source.operand("const s64*", "total", kTotal);
+  source.operand("const s64*", "sums", kSums);
   source.list("extent", {x.begin(), x.end()});
   return finish_parts(counted, &source, &to->write);
 }
@@ -87,9 +87,9 @@ Status move_counted(const Problem& p, const Dims& x, size_t a, const Counted& co
   source.type("T", bits_type(dtype_bits(p.inputs[0].dtype)));
   source.fixed("kThreads", kBlock);
   source.operand("T* __restrict__", "y", {true, 0});
-  source.operand("const s64* __restrict__", "total", kTotal);
-  source.operand("const s64* __restrict__", "places", places);
-  source.operand("const T* __restrict__", "x", {false, 0});
+  source.operand("const s64*", "total", kTotal);
+  source.operand("const s64*", "places", places);
+  source.operand("const T*", "x", {false, 0});
   source.number("count", x.volume());
   source.number("extent", x[a]);
   source.number("inner", volume_of(x, a + 1, x.size()));
@@ -125,7 +125,7 @@ Status select_compress(const Problem& p, const BindArgs& args, Selection* to) {
   if (x.volume() == 0) return Status();
   KernelSource source = source_of_parts("select/places.cuh", counted);
   source.operand("s64* __restrict__", "places", places);
-  source.operand("const s64* __restrict__", "sums", kSums);
+  source.operand("const s64*", "sums", kSums);
   WOOTZ_RETURN_IF_ERROR(finish_parts(counted, &source, &to->write));
   return move_counted(p, x, a, counted, places, &to->write);
 }

@@ -31,7 +31,7 @@ Result<KernelSource> begin_transform(std::string_view file, const Problem& p, co
   WOOTZ_ASSIGN_OR_RETURN(KernelSource source, source_of_each(file, p, args, results));
   WOOTZ_RETURN_IF_ERROR(add_roots(p, length, transient(p, args), launches));
   source.type("A", wide(p) ? "double" : "float");
-  source.operand("const A* __restrict__", "roots", kWorkspacePointer);
+  source.operand("const A*", "roots", kWorkspacePointer);
   source.number("n", length);
   return source;
 }

@@ -74,7 +74,7 @@ Status add_operands(const Problem& p, KernelSource* source) {
     if (t.layout != Layout::kLinear) return unsupported("layout {}", layout_name(t.layout));
     const std::string type = fmt::format("{}{}", output ? "Y" : "X", index);
     source->type(type, storage_type(t.dtype));
-    source->operand(fmt::format("{}{}* __restrict__", output ? "" : "const ", type),
+    source->operand(output ? type + "* __restrict__" : fmt::format("const {}*", type),
                     fmt::format("{}{}", output ? "y" : "x", index), {output, static_cast<int>(index)});
     return Status();
   };

@@ -43,7 +43,7 @@ Status join_losses(const Problem& p, const BindArgs& args, const Loss& loss, siz
   source.fixed("kThreads", kSpecialBlock);
   source.fixed("kMean", op_params<NllLossOpParams>(p)->reduction != LossReduction::kSum);
   source.operand("Y0* __restrict__", "y0", {true, 0});
-  source.operand("const double* __restrict__", "sums", kWorkspacePointer);
+  source.operand("const double*", "sums", kWorkspacePointer);
   source.number("parts", loss.parts);
   return source.finish(kSpecialBlock, 1, launches, workspace);
 }

@@ -58,7 +58,7 @@ class Grouping {
   }
   // What unique/compare.cuh asks for.
   void add_slices(KernelSource* source) const {
-    source->operand(fmt::format("const {}* __restrict__", storage_type(p_.inputs[0].dtype)), "x", {false, 0});
+    source->operand(fmt::format("const {}*", storage_type(p_.inputs[0].dtype)), "x", {false, 0});
     source->number("outer", slices_.outer);
     source->number("n", slices_.n);
     source->number("inner", slices_.inner);
@@ -79,7 +79,7 @@ Status Grouping::sort(std::vector<Launch>* launches) {
   for (int64_t run = 1; run < slices_.n; run *= 2) {
     KernelSource source = begin("unique/merge.cuh", slices_.n);
     source.operand("int* __restrict__", "to", other_);
-    source.operand("const int* __restrict__", "from", order_);
+    source.operand("const int*", "from", order_);
     add_slices(&source);
     source.argument("run", run);
     WOOTZ_RETURN_IF_ERROR(finish(slices_.n, &source, launches));
@@ -94,7 +94,7 @@ Status Grouping::number_flags(Pointer flags, Pointer where, Pointer upto, std::v
   KernelSource source = source_of_parts("unique/number.cuh", counted);
   source.operand("int* __restrict__", "where", where);
   source.operand("int* __restrict__", "upto", upto);
-  source.operand("const s64* __restrict__", "sums", kSums);
+  source.operand("const s64*", "sums", kSums);
   return finish_parts(counted, &source, launches);
 }
 
@@ -102,7 +102,7 @@ Status Grouping::find_groups(std::vector<Launch>* launches) {
   KernelSource heads = begin("unique/heads.cuh", slices_.n);
   heads.operand("u8* __restrict__", "head", head_);
   heads.operand("u8* __restrict__", "first", first_);
-  heads.operand("const int* __restrict__", "order", order_);
+  heads.operand("const int*", "order", order_);
   add_slices(&heads);
   WOOTZ_RETURN_IF_ERROR(finish(slices_.n, &heads, launches));
   if (!sorted_) WOOTZ_RETURN_IF_ERROR(number_flags(first_, start_, shown_, launches));
@@ -111,11 +111,11 @@ Status Grouping::find_groups(std::vector<Launch>* launches) {
   source.fixed("kSorted", sorted_);
   source.operand("int* __restrict__", "way", way_);
   source.operand("int* __restrict__", "members", members_);
-  source.operand("const int* __restrict__", "order", order_);
-  source.operand("const int* __restrict__", "start", start_);
-  source.operand("const int* __restrict__", "group", group_);
-  source.operand("const int* __restrict__", "shown", shown_);
-  source.operand("const s64* __restrict__", "total", kTotal);
+  source.operand("const int*", "order", order_);
+  source.operand("const int*", "start", start_);
+  source.operand("const int*", "group", group_);
+  source.operand("const int*", "shown", shown_);
+  source.operand("const s64*", "total", kTotal);
   return finish(slices_.n, &source, launches);
 }
 
@@ -129,9 +129,9 @@ Status Grouping::write_places(std::vector<Launch>* launches) {
     source.fixed(wanted[o], type == DType::kI64);
     if (type == DType::kI64) source.operand("s64* __restrict__", fmt::format("y{}", o), {true, static_cast<int>(o)});
   }
-  source.operand("const int* __restrict__", "way", way_);
-  source.operand("const int* __restrict__", "members", members_);
-  source.operand("const u8* __restrict__", "first", first_);
+  source.operand("const int*", "way", way_);
+  source.operand("const int*", "members", members_);
+  source.operand("const u8*", "first", first_);
   return finish(slices_.n, &source, launches);
 }
 
@@ -141,10 +141,10 @@ Status Grouping::write_slices(std::vector<Launch>* launches) {
   KernelSource source = begin("unique/slices.cuh", count);
   const char* type = storage_type(p_.inputs[0].dtype);
   source.operand(fmt::format("{}* __restrict__", type), "y", {true, 0});
-  source.operand(fmt::format("const {}* __restrict__", type), "x", {false, 0});
-  source.operand("const int* __restrict__", "way", way_);
-  source.operand("const u8* __restrict__", "first", first_);
-  source.operand("const s64* __restrict__", "total", kTotal);
+  source.operand(fmt::format("const {}*", type), "x", {false, 0});
+  source.operand("const int*", "way", way_);
+  source.operand("const u8*", "first", first_);
+  source.operand("const s64*", "total", kTotal);
   source.number("n", slices_.n);
   source.number("inner", slices_.inner);
   return finish(count, &source, launches);
