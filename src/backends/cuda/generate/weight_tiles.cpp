@@ -50,6 +50,13 @@ int64_t own_tiles(int64_t tiles) {
   return best;
 }
 
+// Blocks to launch: as many for each multiprocessor, where few have to be added for that.
+int64_t even_blocks(int64_t blocks) {
+  constexpr int64_t kMostAdded = 8;
+  const int64_t even = parts(blocks, kMultiprocessors) * kMultiprocessors;
+  return even - blocks <= kMostAdded ? even : blocks;
+}
+
 // Blocks that a run of chunks may be of which begins at a multiple of its length.
 int64_t grids_of(int64_t run, int64_t block) {
   return block % run == 0 ? 1 : run % block == 0 ? run / block : (run - 2) / block + 2;
@@ -211,13 +218,14 @@ Status generate_weight_tiles(const Problem& problem, const BindArgs& args, std::
   source.number("blocks", n.blocks());
   source.number("block", n.block == n.depth ? n.chunks() : n.block / kChunk);
   source.number("tiles", n.tiles());
-  const int64_t slices = parts(n.tiles(), d.own);
+  const int64_t slices = parts(n.tiles(), d.own), blocks = slices * parts(n.rows, n.at_once());
   source.number("slices", slices);
+  source.number("parts", blocks);
   source.code(fmt::format("W_FN const u8* zeros(const Operands& p) {{ return {}; }}\n", zeros ? "p.zero" : "nullptr"));
   WOOTZ_RETURN_IF_ERROR(add_narrow_epilogue(step, args, &source));
   LaunchSize size;
   size.block = static_cast<unsigned>(d.threads());
-  size.grid_x = static_cast<unsigned>(slices * parts(n.rows, n.at_once()));
+  size.grid_x = static_cast<unsigned>(even_blocks(blocks));
   size.shared = static_cast<unsigned>(d.shared());
   size.at_once = static_cast<unsigned>(kAtOnce / d.threads());
   size.beside = true;

@@ -8,7 +8,7 @@
 // kGrids: blocks that a warp's chunks may be of; kEven: no warp's chunks end behind the sum; kRows, 8 at most;
 // kHasZero, and without them kZero, which stands for 0 in the packed weights; kSharedBytes; Constants {columns, depth,
 // rows; chunks: of a column; blocks: of a column; block: chunks that share a scale; tiles: of columns; slices: blocks
-// of threads for the columns}
+// of threads for the columns; parts: of threads that have a part of the result}
 //   const u8* zeros(p)               packed zero points, if there are any
 //   Given given(p, c, r, m), epilogue(s, given)   what the expression after the sum reads, and the expression
 //   store(p, c, r, m, value)         into the result that column m is of
@@ -213,6 +213,11 @@ template <class Rows>
 W_FN void multiply(const Operands& p, const Constants& c, Rows rows) {
   W_SHARED(memory, kSharedBytes);
   w_let_next();
+  // Others only keep multiprocessors from getting two: that one would end the step last, in twice the time.
+  if (blockIdx.x >= (u32)c.parts) {
+    w_after();
+    return;
+  }
   const int warp = threadIdx.x / 32, tile = (int)(blockIdx.x % (u32)c.slices) * kOwn;
   const int r0 = (int)(blockIdx.x / (u32)c.slices) * kRows;
   const Place at = {tile, warp * kEach, memory + warp * kAhead * kLineBytes, memory + kGridsAt + warp * kGridBytes,
