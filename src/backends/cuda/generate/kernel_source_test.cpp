@@ -50,6 +50,17 @@ TEST(KernelSource, TooManyToBeArgumentsAreKnown) {
   EXPECT_TRUE(copy_of(300, true, 600).numbers.empty());
 }
 
+// The compiler would read it ahead of the wait for the kernel that makes it.
+TEST(KernelSource, RefusesToRestrictWhatIsRead) {
+  KernelSource source("move/copies.cuh", false);
+  source.operand("u8* __restrict__", "y", {true, 0});
+  source.operand("const u8* __restrict__", "x", {false, 0});
+  std::vector<Launch> launches;
+  const Status status = source.finish(64, 5, &launches);
+  EXPECT_EQ(status.message(), "move/copies.cuh: 'x' is read, and may not be declared as 'const u8* __restrict__'");
+  EXPECT_TRUE(launches.empty());
+}
+
 TEST(KernelSource, WalksAreAsWideAsTheyMustBe) {
   for (const int64_t extent : {int64_t{1000}, int64_t{1} << 30}) {
     KernelSource source("move/copies.cuh", false);
