@@ -62,6 +62,9 @@ class Backend {
   // Whether products of u8 by i8 take it so much less work than those of i8 by i8 that a bound at 127 steps is worth
   // it.
   virtual bool prefers_unsigned_bytes() const { return false; }
+  // Whether convolutions by groups or by channel gain so much in 8 bits that a calibration rounds for them, too: they
+  // lose more by it than others. Models that say by themselves what is rounded are computed as they say.
+  virtual bool calibrates_groups() const { return true; }
   // Devices that it knows by name without having them, as "h200".
   virtual std::vector<DeviceDescription> known_devices() const { return {}; }
   // Takes machine code of a plan whose owner permitted it to be run; used as long as its owners live.

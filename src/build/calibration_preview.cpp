@@ -26,6 +26,12 @@ bool reads_8_bits(const Step& step, const Node* node) {
   return computes_in_8_bits(step);
 }
 
+// Convolutions by groups, where rounding for them is not worth it.
+bool is_left_alone(const Step& step, const Backend& backend) {
+  const Problem& p = step.problem;
+  return !backend.calibrates_groups() && p.is(Family::kConv) && p.as<ConvParams>().groups > 1;
+}
+
 }  // namespace
 
 Result<CalibrationPreview> try_quantized(const BuildSession& session,
@@ -44,7 +50,8 @@ Result<CalibrationPreview> try_quantized(const BuildSession& session,
   CalibrationPreview result;
   result.unscaled = std::move(inserted.unscaled);
   for (const StepIndex s : preview.lowered.nodes.indices())
-    if (const Step& step = preview.lowered.program.steps[s]; reads_8_bits(step, preview.lowered.nodes[s]))
+    if (const Step& step = preview.lowered.program.steps[s];
+        reads_8_bits(step, preview.lowered.nodes[s]) && !is_left_alone(step, *preview.target.backend))
       result.in_8_bits.insert(step.provenance.begin(), step.provenance.end());
   return result;
 }

@@ -72,6 +72,7 @@ class CpuBackend final : public Backend {
   }
   bool computes_fast_in(DType type) const override { return dnn::computes_fast_in(type); }
   bool prefers_unsigned_bytes() const override { return dnn::prefers_unsigned_bytes(); }
+  bool calibrates_groups() const override { return dnn::exact_int8(); }
 };
 
 }  // namespace

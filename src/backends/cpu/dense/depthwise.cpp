@@ -2,32 +2,19 @@
 // positions in the padding read a row of zeros.
 #include <algorithm>
 
-#include "backends/cpu/conv_params.h"
 #include "backends/cpu/dense/bf16_tile.h"
 #include "backends/cpu/dense/blocks.h"
+#include "backends/cpu/dense/depthwise_shape.h"
 #include "backends/cpu/dense/depthwise_tile.h"
 #include "base/half.h"
 
 namespace wootz::cpu {
 namespace {
 
-constexpr int64_t kMostPixels = 1024;  // that a strip reads: their addresses are on the stack
-
-struct Shape {
-  int64_t batch, channels, in_rows, in_columns, out_rows, out_columns, rows, taps, reach;
-};
-Result<Shape> shape_of(const ConvForm& c, const Dims& x, const Dims& w, const Dims& y) {
-  if (x.rank() != 4) return unsupported("a depthwise convolution of rank {}", x.rank());
-  Shape s{x[0], x[1], x[2], x[3], y[2], y[3], w[2], w[3], 0};
-  s.reach = (kDepthwisePlaces - 1) * c.strides[1] + (s.taps - 1) * c.dilations[1] + 1;
-  if (s.reach > kMostPixels || s.rows * s.reach > kMostPixels) return unsupported("a filter of that extent");
-  return s;
-}
-
 class DepthwiseCall final : public Call {
  public:
   ConvForm conv;
-  Shape shape{};
+  DepthwiseShape shape;
   DenseEnd end;
   const DepthwiseOps* ops = nullptr;
   void (*widen)(const uint16_t* from, int64_t n, float* to) = nullptr;
@@ -41,10 +28,7 @@ class DepthwiseCall final : public Call {
 
   Status run(const RunArgs& args) const override {
     const float* first = bias_of(args);
-    const int64_t cost = std::max<int64_t>(1, shape.out_columns * shape.channels * shape.rows * shape.taps);
-    parallel_for(shape.batch * shape.out_rows, std::max<int64_t>(1, 100000 / cost), [&](int64_t begin, int64_t last) {
-      for (int64_t r = begin; r < last; ++r) row(args, first, r / shape.out_rows, r % shape.out_rows);
-    });
+    each_depthwise_row(shape, [&](int64_t image, int64_t out_row) { row(args, first, image, out_row); });
     return {};
   }
 
@@ -57,13 +41,8 @@ class DepthwiseCall final : public Call {
     return to;
   }
 
-  const uint16_t* pixel(const uint16_t* image, int64_t y, int64_t x) const {
-    if (y < 0 || y >= shape.in_rows || x < 0 || x >= shape.in_columns) return zeros.data();
-    return image + (y * shape.in_columns + x) * shape.channels;
-  }
-
   void row(const RunArgs& args, const float* first, int64_t image, int64_t out_row) const {
-    const uint16_t* pixels[kMostPixels];
+    const uint16_t* pixels[kMostDepthwisePixels];
     const auto* x =
         static_cast<const uint16_t*>(args.inputs[0]) + image * shape.in_rows * shape.in_columns * shape.channels;
     DepthwiseStrip s;
@@ -76,15 +55,12 @@ class DepthwiseCall final : public Call {
     s.weights = static_cast<const float*>(args.inputs[1]);
     s.bias = first;
     end.set(&s);
-    s.columns = s.out_stride = shape.channels;
+    s.channels = s.columns = s.out_stride = shape.channels;
     s.out_is_bf16 = out_is_bf16;
     s.added_is_bf16 = added_is_bf16;
     for (int64_t o = 0; o < shape.out_columns; o += kDepthwisePlaces) {
       s.places = std::min(kDepthwisePlaces, shape.out_columns - o);
-      for (int64_t k = 0; k < shape.rows; ++k)
-        for (int64_t j = 0; j < shape.reach; ++j)
-          pixels[k * shape.reach + j] = pixel(x, out_row * conv.strides[0] - conv.pads[0] + k * conv.dilations[0],
-                                              o * conv.strides[1] - conv.pads[1] + j);
+      find_depthwise_pixels(shape, conv, x, zeros.data(), out_row, o, pixels);
       const int64_t at = ((image * shape.out_rows + out_row) * shape.out_columns + o) * shape.channels;
       s.out = static_cast<char*>(args.outputs[0]) + at * (out_is_bf16 ? 2 : 4);
       if (end.added >= 0) s.added = static_cast<const char*>(args.inputs[end.added]) + at * (added_is_bf16 ? 2 : 4);
@@ -98,16 +74,8 @@ Status depthwise_applies(const Problem& p) {
   for (size_t i = 0; i < 2; ++i)
     if (p.inputs[i].dtype != DType::kBF16) return unsupported("conv of {}", dtype_name(p.inputs[i].dtype));
   WOOTZ_ASSIGN_OR_RETURN(const ConvForm c, read_conv(p));
-  const Dims &x = p.inputs[0].dims, &w = p.inputs[1].dims;
-  if (x.rank() != 4 || c.transposed || c.groups != x[1] || w[0] != x[1] || w[1] != 1 || p.inputs[0].max_dims[1] != x[1])
-    return unsupported("other groups than one for each channel");
-  if (p.inputs[0].layout != Layout::kChannelsLast || p.outputs[0].layout != Layout::kChannelsLast)
-    return unsupported("conv in layout {}", layout_name(p.inputs[0].layout));
-  WOOTZ_RETURN_IF_ERROR(check_conv_extents(p, c, x, w, p.outputs[0].dims));
-  if (c.bias && (p.inputs[2].dims.rank() != 1 || p.inputs[2].dims[0] != x[1] || p.inputs[2].dynamic()))
-    return invalid_argument("conv: bias {} for {} channels", p.inputs[2].dims.to_string(), x[1]);
-  if (!read_end(p).direct) return unsupported("an epilogue that its strips do not finish");
-  return shape_of(c, x, w, p.outputs[0].dims).status();
+  WOOTZ_RETURN_IF_ERROR(check_depthwise(p, c));
+  return read_end(p).direct ? Status() : unsupported("an epilogue that its strips do not finish");
 }
 
 class DepthwiseKernel final : public Kernel {
@@ -134,17 +102,10 @@ class DepthwiseKernel final : public Kernel {
   }
 
   Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
-    if (args.inputs.size() != problem_.inputs.size() || args.outputs.size() != 1)
-      return invalid_argument("conv: {} inputs and {} outputs to bind", args.inputs.size(), args.outputs.size());
-    const Dims &x = args.inputs[0], &w = args.inputs[1], &y = args.outputs[0];
-    WOOTZ_RETURN_IF_ERROR(check_conv_extents(problem_, conv_, x, w, y));
-    if (x[1] != problem_.inputs[1].dims[0] || (conv_.bias && !(args.inputs[2] == problem_.inputs[2].dims)))
-      return invalid_argument("conv: other channels than the filters are for");
-    if (args.constant_bytes.size() > 1 && args.constant_bytes[1] != packed_bytes())
-      return invalid_argument("conv: {} bytes of packed weights, {} are needed", args.constant_bytes[1],
-                              packed_bytes());
+    WOOTZ_RETURN_IF_ERROR(check_depthwise(problem_, conv_, args, packed_bytes()));
+    const Dims &x = args.inputs[0], &y = args.outputs[0];
     auto call = std::make_unique<DepthwiseCall>();
-    WOOTZ_ASSIGN_OR_RETURN(call->shape, shape_of(conv_, x, w, y));
+    WOOTZ_ASSIGN_OR_RETURN(call->shape, depthwise_shape(conv_, x, args.inputs[1], y));
     call->conv = conv_;
     call->end = read_end(problem_);
     const auto added = static_cast<size_t>(std::max(call->end.added, 0));

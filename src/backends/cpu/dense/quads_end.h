@@ -1,4 +1,4 @@
-// What follows the sums of quads_tile.h.
+// What follows the sums of quads_tile.h, and of depthwise convolutions of 8 bits.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,8 @@ namespace wootz::cpu {
 
 // What follows the sums of one panel.
 struct QuadsEnd {
-  const int32_t* sums = nullptr;  // row i at sums + i * stride
+  const int32_t* sums = nullptr;      // row i at sums + i * stride
+  const float* float_sums = nullptr;  // or these, for finish_rows<float>
   int64_t stride = 0, columns = 0;
   const float *scale = nullptr, *bias = nullptr;  // of a whole panel
   const SumsEnd* ends = nullptr;

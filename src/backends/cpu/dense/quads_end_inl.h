@@ -1,4 +1,4 @@
-// From sums of int32 to results, for each target: see QuadsEnd.
+// From sums of int32, or of f32, to results, for each target: see QuadsEnd.
 #if defined(WOOTZ_QUADS_END_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef WOOTZ_QUADS_END_INL_H
 #undef WOOTZ_QUADS_END_INL_H
@@ -125,16 +125,19 @@ HWY_INLINE void store_floats(const QuadsEnd& e, const Results& r, float* to) {
   }
 }
 
-template <bool kWhole, SumsEnd::Type kType>
+HWY_INLINE const int32_t* sums_of(const QuadsEnd& e, int32_t) { return e.sums; }
+HWY_INLINE const float* sums_of(const QuadsEnd& e, float) { return e.float_sums; }
+
+template <class Sum, bool kWhole, SumsEnd::Type kType>
 HWY_INLINE void finish_panel(const QuadsEnd& unit, int64_t rows) {
   const QuadsEnd e = unit;  // nothing else points to a copy
+  const Sum* const sums = sums_of(e, Sum());
   const V scale[2] = {load_lanes(e.scale), load_lanes(e.scale + kLanes)};
   const V bias[2] = {load_lanes(e.bias), load_lanes(e.bias + kLanes)};
   for (int64_t row = 0; row < rows; ++row) {
     Results r;
 #pragma GCC unroll 2
-    for (int i = 0; i < 2; ++i)
-      r.v[i] = hn::MulAdd(load_lanes(e.sums + row * e.stride + i * kLanes), scale[i], bias[i]);
+    for (int i = 0; i < 2; ++i) r.v[i] = hn::MulAdd(load_lanes(sums + row * e.stride + i * kLanes), scale[i], bias[i]);
     const int64_t at = row * e.out_stride;
     for (int k = 0; k < e.num_ends; ++k) apply<kWhole>(e, e.ends[k], at, r);
     if constexpr (kType == SumsEnd::Type::kU8)
@@ -146,18 +149,19 @@ HWY_INLINE void finish_panel(const QuadsEnd& unit, int64_t rows) {
   }
 }
 
-template <SumsEnd::Type kType>
+template <class Sum, SumsEnd::Type kType>
 HWY_INLINE void finish_type(const QuadsEnd& e, int64_t rows) {
-  return e.columns >= 2 * kLanes ? finish_panel<true, kType>(e, rows) : finish_panel<false, kType>(e, rows);
+  return e.columns >= 2 * kLanes ? finish_panel<Sum, true, kType>(e, rows) : finish_panel<Sum, false, kType>(e, rows);
 }
 
 }  // namespace quads
 
+template <class Sum = int32_t>
 HWY_INLINE void finish_rows(const QuadsEnd& e, int64_t rows) {
   switch (e.type) {
-    case SumsEnd::Type::kU8: return quads::finish_type<SumsEnd::Type::kU8>(e, rows);
-    case SumsEnd::Type::kI8: return quads::finish_type<SumsEnd::Type::kI8>(e, rows);
-    case SumsEnd::Type::kF32: return quads::finish_type<SumsEnd::Type::kF32>(e, rows);
+    case SumsEnd::Type::kU8: return quads::finish_type<Sum, SumsEnd::Type::kU8>(e, rows);
+    case SumsEnd::Type::kI8: return quads::finish_type<Sum, SumsEnd::Type::kI8>(e, rows);
+    case SumsEnd::Type::kF32: return quads::finish_type<Sum, SumsEnd::Type::kF32>(e, rows);
     case SumsEnd::Type::kBf16: break;  // not offered
   }
 }

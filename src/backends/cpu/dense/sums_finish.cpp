@@ -115,6 +115,11 @@ void drop_last_bounds(SumsFinish* f) {
   if (f->ends.back().alpha + zero <= low && f->ends.back().beta + zero >= high) f->ends.pop_back();
 }
 
+bool is_approximate(const SumsEnd& e) {
+  return e.kind == Kind::kActivation && e.activation != Activation::kHardSigmoid &&
+         e.activation != Activation::kHardSwish;
+}
+
 bool append(const Problem& p, const dnn::ChainOp& op, SumsFinish* f) {
   using ChainKind = dnn::ChainOp::Kind;
   std::optional<SumsEnd> e;
@@ -131,8 +136,8 @@ bool append(const Problem& p, const dnn::ChainOp& op, SumsFinish* f) {
     case ChainKind::kPRelu: return false;
   }
   if (!e) return false;
-  // These are approximations, which narrow types hide.
-  if (e->kind == Kind::kActivation && f->type == Type::kF32 && p.inputs[0].dtype != DType::kBF16) return false;
+  // Narrow types hide approximations.
+  if (is_approximate(*e) && f->type == Type::kF32 && p.inputs[0].dtype != DType::kBF16) return false;
   f->may_be_nan |= e->kind == Kind::kAdd && !is_bytes(e->type);
   if (e->kind == Kind::kLinear && e->alpha == 1 && e->beta == 0) return true;
   f->ends.push_back(*e);
