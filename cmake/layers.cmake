@@ -43,7 +43,8 @@ endif()
 
 # g++ moves loads away from the multiplications that they belong to: sums are up to 8 % slower.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  set_source_files_properties(${CMAKE_SOURCE_DIR}/src/backends/cpu/dense/quads_tile.cpp PROPERTIES COMPILE_OPTIONS
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/src/backends/cpu/dense/quads_tile.cpp
+                              ${CMAKE_SOURCE_DIR}/src/backends/cpu/dense/crossed_tile.cpp PROPERTIES COMPILE_OPTIONS
                               -fno-schedule-insns2)
 endif()
 

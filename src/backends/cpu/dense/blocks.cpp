@@ -9,8 +9,6 @@
 namespace wootz::cpu {
 namespace {
 
-constexpr int64_t kUnitColumns = 256;
-
 class DenseCall final : public UnitsCall {
  public:
   static Result<std::unique_ptr<Call>> make(const Problem& p, const KernelOptions& options, const Epilogue& epilogue,
@@ -168,7 +166,7 @@ DenseBlocks divide(const DenseShape& s, const DenseGrain& grain, int threads) {
   b.row_units = std::max<int64_t>(1, ceil_div(s.rows, b.unit_rows));
   // Enough units for all threads; where there are few, as many for each.
   const int64_t panels = std::max<int64_t>(1, ceil_div(s.columns, grain.panel));
-  b.column_units = ceil_div(panels * grain.panel, kUnitColumns);
+  b.column_units = ceil_div(panels * grain.panel, grain.unit_columns);
   while (b.column_units < panels && b.row_units * b.column_units < 8 * threads &&
          (b.row_units * b.column_units) % threads != 0)
     ++b.column_units;

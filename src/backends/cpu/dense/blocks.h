@@ -14,8 +14,9 @@
 
 namespace wootz::cpu {
 
-// How products are summed: by vectors, by VPMADDUBSW with weights in groups (quads.h), by tiles of AMX.
-enum class Dots : uint8_t { kVectors, kQuads, kAmx };
+// How products are summed: by vectors, by VPMADDUBSW with weights in groups (quads_pack.h), by half the multiplications
+// (crossed_tile.cpp), by tiles of AMX.
+enum class Dots : uint8_t { kVectors, kQuads, kCrossed, kAmx };
 
 struct DenseShape {
   int64_t rows = 0, columns = 0, taps = 1, depth = 0;  // depth: elements of a tap

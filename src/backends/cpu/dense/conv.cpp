@@ -179,7 +179,7 @@ SumRuns sum_of(const Problem& p, const ConvForm& c) {
   return amx_sum(s, size, p.inputs[1].dims.back(), c.dilations.back() == 1);
 }
 
-// In BF16 or 8 bits by vectors or by tiles; in 8 bits by quads.
+// In BF16 or 8 bits by vectors or by tiles; in 8 bits also as quads.h says.
 template <Dots kDots>
 class ConvKernel final : public Kernel {
  public:
@@ -197,9 +197,9 @@ class ConvKernel final : public Kernel {
     if (type() == DType::kBF16) return std::optional(pack_bf16_panels(s, source, index));
     WOOTZ_ASSIGN_OR_RETURN(const GemmScales scales, dense_int8_scales(problem_, s));
     if (kAmx) return std::optional(pack_amx_panels<int8_t>(s, sum(), scales.x_zero, source, index));
-    if (kDots == Dots::kQuads)
+    if (kQuads)
       return std::optional(
-          pack_quad_panels(s, quads_panel(options_.isa), quads_offset(problem_, scales), source, index));
+          pack_quad_panels(s, quads_form(kDots, options_.isa), quads_offset(problem_, scales), source, index));
     return std::optional(pack_int8_panels(s, int8_ops(options_.isa), scales.w_zero, source, index));
   }
 
@@ -227,8 +227,8 @@ class ConvKernel final : public Kernel {
     if (kAmx)
       return make_amx_call<uint8_t>(problem_, options_, epilogue_, s, sum(), &scales,
                                     std::make_unique<ImageRows<uint8_t>>(params_, x, w, y, zero), args);
-    if (kDots == Dots::kQuads)
-      return make_quads_call(problem_, options_, epilogue_, s, scales,
+    if (kQuads)
+      return make_quads_call(kDots, problem_, options_, epilogue_, s, scales,
                              std::make_unique<ImageRows<uint8_t>>(params_, x, w, y, zero), args);
     return make_int8_call(problem_, options_, epilogue_, s, scales,
                           std::make_unique<ImageRows<uint8_t>>(params_, x, w, y, zero), args);
@@ -236,6 +236,7 @@ class ConvKernel final : public Kernel {
 
  private:
   static constexpr bool kAmx = kDots == Dots::kAmx;
+  static constexpr bool kQuads = kDots == Dots::kQuads || kDots == Dots::kCrossed;
   DType type() const { return problem_.inputs[1].dtype; }
   SumRuns sum() const { return sum_of(problem_, params_); }
 
@@ -267,9 +268,10 @@ double gemm_int8_cost_us(const Problem& p, const KernelOptions& options) {
   return int8_cost_us(p, s, options) * addresses(s);
 }
 
+template <Dots kDots>
 double conv_quads_cost_us(const Problem& p, const KernelOptions& options) {
   const DenseShape s = shape_of(p, p.outputs[0].dims);
-  return quads_cost_us(p, s, options) * addresses(s);
+  return quads_cost_us(kDots, p, s, options) * addresses(s);
 }
 
 template <class T>
@@ -289,8 +291,18 @@ const KernelEntry conv_bf16_channels_last_tiled{
     Family::kConv, kSchemeChannelsLast, applies_to_bf16, create_conv<Dots::kVectors>, true, conv_bf16_cost_us};
 const KernelEntry conv_i8_channels_last_pairs{
     Family::kConv, kSchemeChannelsLast, applies_to_int8, create_conv<Dots::kVectors>, true, gemm_int8_cost_us};
-const KernelEntry conv_i8_channels_last_quads{
-    Family::kConv, kSchemeChannelsLast, applies_to_unshifted_int8, create_conv<Dots::kQuads>, true, conv_quads_cost_us};
+const KernelEntry conv_i8_channels_last_quads{Family::kConv,
+                                              kSchemeChannelsLast,
+                                              applies_to_unshifted_int8,
+                                              create_conv<Dots::kQuads>,
+                                              true,
+                                              conv_quads_cost_us<Dots::kQuads>};
+const KernelEntry conv_i8_channels_last_crossed{Family::kConv,
+                                                kSchemeChannelsLast,
+                                                applies_to_unshifted_int8,
+                                                create_conv<Dots::kCrossed>,
+                                                true,
+                                                conv_quads_cost_us<Dots::kCrossed>};
 const KernelEntry conv_i8_channels_last_amx{Family::kConv,
                                             kSchemeChannelsLast,
                                             applies_to_unshifted_int8,

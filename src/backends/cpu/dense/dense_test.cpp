@@ -25,6 +25,7 @@ constexpr Kernels kKernels[] = {
     {"f32", "gemm_f32_tiled", "conv_f32_channels_last_tiled", DType::kF32, false},
     {"i8", "gemm_i8_pairs", "conv_i8_channels_last_pairs", DType::kI8, false},
     {"i8_quads", "gemm_i8_quads", "conv_i8_channels_last_quads", DType::kI8, false, false},
+    {"i8_crossed", "gemm_i8_crossed", "conv_i8_channels_last_crossed", DType::kI8, false, false},
     {"i8_amx", "gemm_i8_amx", "conv_i8_channels_last_amx", DType::kI8, true},
     {"bf16", "gemm_bf16_tiled", "conv_bf16_channels_last_tiled", DType::kBF16, false},
     {"bf16_amx", "gemm_bf16_amx", "conv_bf16_channels_last_amx", DType::kBF16, true},

@@ -84,7 +84,7 @@ Status applies_to_unshifted_int8(const Problem& p) {
   return unshifted_int8_scales(p, s).status();
 }
 
-// In BF16 or 8 bits by vectors or by tiles; in 8 bits by quads.
+// In BF16 or 8 bits by vectors or by tiles; in 8 bits also as quads.h says.
 template <Dots kDots>
 class GemmKernel final : public Kernel {
  public:
@@ -107,9 +107,9 @@ class GemmKernel final : public Kernel {
     if (type() == DType::kBF16) return std::optional(pack_bf16_panels(s, source, index));
     WOOTZ_ASSIGN_OR_RETURN(const GemmScales scales, dense_int8_scales(problem_, s));
     if (kAmx) return std::optional(pack_amx_panels<int8_t>(s, amx_sum(s), scales.x_zero, source, index));
-    if (kDots == Dots::kQuads)
+    if (kQuads)
       return std::optional(
-          pack_quad_panels(s, quads_panel(options_.isa), quads_offset(problem_, scales), source, index));
+          pack_quad_panels(s, quads_form(kDots, options_.isa), quads_offset(problem_, scales), source, index));
     return std::optional(pack_int8_panels(s, int8_ops(options_.isa), scales.w_zero, source, index));
   }
 
@@ -130,15 +130,16 @@ class GemmKernel final : public Kernel {
     if (kAmx)
       return make_amx_call<uint8_t>(problem_, options_, epilogue_, s, amx_sum(s), &scales,
                                     std::make_unique<MatrixRows<uint8_t>>(s.depth), args);
-    if (kDots == Dots::kQuads)
-      return make_quads_call(problem_, options_, epilogue_, s, scales, std::make_unique<MatrixRows<uint8_t>>(s.depth),
-                             args);
+    if (kQuads)
+      return make_quads_call(kDots, problem_, options_, epilogue_, s, scales,
+                             std::make_unique<MatrixRows<uint8_t>>(s.depth), args);
     return make_int8_call(problem_, options_, epilogue_, s, scales, std::make_unique<MatrixRows<uint8_t>>(s.depth),
                           args);
   }
 
  private:
   static constexpr bool kAmx = kDots == Dots::kAmx;
+  static constexpr bool kQuads = kDots == Dots::kQuads || kDots == Dots::kCrossed;
   DType type() const { return problem_.inputs[1].dtype; }
 
   Problem problem_;
@@ -165,9 +166,10 @@ double gemm_int8_cost_us(const Problem& p, const KernelOptions& options) {
   return s.ok() ? int8_cost_us(p, *s, options) : 0;
 }
 
+template <Dots kDots>
 double gemm_quads_cost_us(const Problem& p, const KernelOptions& options) {
   const Result<DenseShape> s = shape_of(p, operand_dims(p.inputs), p.outputs[0].dims);
-  return s.ok() ? quads_cost_us(p, *s, options) : 0;
+  return s.ok() ? quads_cost_us(kDots, p, *s, options) : 0;
 }
 
 template <class T>
@@ -185,8 +187,18 @@ const KernelEntry gemm_bf16_tiled{Family::kGemm, kSchemeLinear,    applies_to_bf
                                   true,          gemm_bf16_cost_us};
 const KernelEntry gemm_i8_pairs{Family::kGemm, kSchemeLinear,    applies_to_int8, create_gemm<Dots::kVectors>,
                                 true,          gemm_int8_cost_us};
-const KernelEntry gemm_i8_quads{Family::kGemm, kSchemeLinear,     applies_to_unshifted_int8, create_gemm<Dots::kQuads>,
-                                true,          gemm_quads_cost_us};
+const KernelEntry gemm_i8_quads{Family::kGemm,
+                                kSchemeLinear,
+                                applies_to_unshifted_int8,
+                                create_gemm<Dots::kQuads>,
+                                true,
+                                gemm_quads_cost_us<Dots::kQuads>};
+const KernelEntry gemm_i8_crossed{Family::kGemm,
+                                  kSchemeLinear,
+                                  applies_to_unshifted_int8,
+                                  create_gemm<Dots::kCrossed>,
+                                  true,
+                                  gemm_quads_cost_us<Dots::kCrossed>};
 const KernelEntry gemm_i8_amx{Family::kGemm,           kSchemeLinear, applies_to_unshifted_int8,
                               create_gemm<Dots::kAmx>, true,          gemm_amx_cost_us<uint8_t>,
                               Needs::kAmxInt8};

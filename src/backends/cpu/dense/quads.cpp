@@ -53,11 +53,11 @@ class RowReader {
   int32_t spread(const uint8_t* const* row, int64_t step, char* to) const {
     // Quads lie within taps, or all is copied together first.
     if (whole_quads_) {
-      int32_t negatives = 0;
+      uint32_t more = 0;  // modulo 2^32
       each_run(row, step, [&](const uint8_t* from, int64_t at, int64_t n) {
-        negatives += ops_.spread(from, flip_, n, to + 2 * at);
+        more += static_cast<uint32_t>(ops_.spread(from, flip_, n, to + 2 * at));
       });
-      return negatives;
+      return static_cast<int32_t>(more);
     }
     uint8_t values[kQuadsPart];
     each_run(row, step, [&](const uint8_t* from, int64_t at, int64_t n) { copy_short(from, n, values + at); });
@@ -88,12 +88,11 @@ class RowReader {
 
 class QuadsCall final : public UnitsCall {
  public:
-  QuadsCall(const DenseShape& shape, const QuadsOps& ops) : ops_(ops), panels_(shape, ops.panel) {}
+  QuadsCall(const DenseShape& shape, const QuadsOps& ops) : ops_(ops), panels_(shape, ops) {}
 
-  static Result<std::unique_ptr<Call>> make(const Problem& p, const KernelOptions& options, const Epilogue& epilogue,
-                                            const DenseShape& shape, const GemmScales& scales,
+  static Result<std::unique_ptr<Call>> make(const QuadsOps& ops, const Problem& p, const KernelOptions& options,
+                                            const Epilogue& epilogue, const DenseShape& shape, const GemmScales& scales,
                                             std::unique_ptr<DenseRows<uint8_t>> rows, const BindArgs& args) {
-    const QuadsOps& ops = quads_ops(options.isa);
     auto call = std::make_unique<QuadsCall>(shape, ops);
     WOOTZ_RETURN_IF_ERROR(call->set_up(p, options, shape, ops, call->panels_.bytes(), args));
     call->rows_ = std::move(rows);
@@ -124,7 +123,7 @@ class QuadsCall final : public UnitsCall {
     return aligned(shape_.taps * blocks_.unit_rows * static_cast<int64_t>(sizeof(uint8_t*)));
   }
   size_t values_bytes() const {
-    return aligned(blocks_.unit_rows * (kQuadsRow + static_cast<int64_t>(sizeof(int32_t))));
+    return aligned(blocks_.unit_rows * (ops_.row_bytes() + static_cast<int64_t>(sizeof(int32_t))));
   }
   size_t sums_bytes() const {
     return aligned(blocks_.unit_rows * blocks_.unit_columns * static_cast<int64_t>(sizeof(int32_t)));
@@ -148,7 +147,7 @@ class QuadsCall final : public UnitsCall {
   void compute(const RunArgs& args, char* scratch, const DenseUnit& u) const override {
     auto** table = reinterpret_cast<const uint8_t**>(scratch);
     char* const values = scratch + table_bytes();
-    auto* more = reinterpret_cast<int32_t*>(values + blocks_.unit_rows * kQuadsRow);
+    auto* more = reinterpret_cast<int32_t*>(values + blocks_.unit_rows * ops_.row_bytes());
     auto* sums = reinterpret_cast<int32_t*>(values + values_bytes());
     auto* added = reinterpret_cast<float*>(values + values_bytes() + sums_bytes());
     rows_->find(static_cast<const uint8_t*>(args.inputs[0]), u.row, u.rows, table);
@@ -162,7 +161,7 @@ class QuadsCall final : public UnitsCall {
     for (int64_t part = 0; part < panels_.parts.count; ++part) {
       const int64_t first = part * panels_.parts.length, size = panels_.parts.size(part);
       const RowReader reader(ops_, shape_, flip_, first, size);
-      for (int64_t i = 0; i < u.rows; ++i) more[i] = reader.spread(table + i, u.rows, values + i * kQuadsRow);
+      for (int64_t i = 0; i < u.rows; ++i) more[i] = reader.spread(table + i, u.rows, values + i * ops_.row_bytes());
       t.quads = ceil_div(size, 4);
       for (int64_t c = 0; c < u.columns; c += ops_.panel) {
         t.block = weights + (u.column + c) / ops_.panel * panels_.panel_bytes() + panels_.part_offset(part);
@@ -215,22 +214,28 @@ class QuadsCall final : public UnitsCall {
   bool direct_ = false;  // all that follows is in `finish_`
 };
 
+const QuadsOps& ops_of(Dots dots, Isa isa) { return dots == Dots::kCrossed ? crossed_ops(isa) : quads_ops(isa); }
+
 }  // namespace
 
-int64_t quads_panel(Isa isa) { return quads_ops(isa).panel; }
+const QuadsForm& quads_form(Dots dots, Isa isa) { return ops_of(dots, isa); }
 
 int32_t quads_offset(const Problem& p, const GemmScales& scales) {
   return (p.inputs[0].dtype == DType::kU8 ? 128 : 0) - scales.x_zero;
 }
 
-Result<std::unique_ptr<Call>> make_quads_call(const Problem& p, const KernelOptions& options, const Epilogue& epilogue,
-                                              const DenseShape& shape, const GemmScales& scales,
-                                              std::unique_ptr<DenseRows<uint8_t>> rows, const BindArgs& args) {
-  return QuadsCall::make(p, options, epilogue, shape, scales, std::move(rows), args);
+Result<std::unique_ptr<Call>> make_quads_call(Dots dots, const Problem& p, const KernelOptions& options,
+                                              const Epilogue& epilogue, const DenseShape& shape,
+                                              const GemmScales& scales, std::unique_ptr<DenseRows<uint8_t>> rows,
+                                              const BindArgs& args) {
+  return QuadsCall::make(ops_of(dots, options.isa), p, options, epilogue, shape, scales, std::move(rows), args);
 }
 
-double quads_cost_us(const Problem& p, const DenseShape& s, const KernelOptions& options) {
-  return 0.8 * int8_cost_us(p, s, options);
+double quads_cost_us(Dots dots, const Problem& p, const DenseShape& s, const KernelOptions& options) {
+  const int64_t panel = ops_of(dots, options.isa).panel;
+  const double padded = static_cast<double>(ceil_div(s.columns, panel) * panel);
+  const double waste = s.columns == 0 ? 1 : padded / static_cast<double>(s.columns);
+  return (dots == Dots::kCrossed ? 0.72 * waste : 0.8) * int8_cost_us(p, s, options);
 }
 
 }  // namespace wootz::cpu

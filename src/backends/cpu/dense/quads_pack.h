@@ -13,13 +13,21 @@
 
 namespace wootz::cpu {
 
-inline constexpr int64_t kQuadsPart = 1024;                // elements of a column summed at once, at most
-inline constexpr int64_t kQuadsRow = 2 * kQuadsPart + 64;  // bytes of a row of values
-inline constexpr int kMostTogether = 4;                    // quads whose products are added in 16 bits
+inline constexpr int64_t kQuadsPart = 1024;  // elements of a column summed at once, at most
+inline constexpr int kMostTogether = 4;      // quads whose products are added in 16 bits
 
-// The elements of a sum in parts, each of whole quads of four neighbours but the last.
+// How weights are packed: as below, or as crossed_tile.cpp says.
+struct QuadsForm : DenseGrain {
+  uint32_t version;
+  constexpr int64_t row_bytes() const { return 2 * part + 64; }  // from one row of a tile's values to the next
+  int64_t (*block_bytes)(int64_t quads, int64_t panel);
+  // `weights`: [quad][column of the panel][4].
+  void (*pack)(const int8_t* weights, int64_t quads, int64_t panel, std::byte* to);
+};
+
+// The elements of a sum in parts of at most `most`, each of whole quads of four neighbours but the last.
 struct QuadParts {
-  explicit QuadParts(int64_t elements);
+  QuadParts(int64_t elements, int64_t most);
   int64_t elements, count, length;
   int64_t size(int64_t part) const { return std::min(length, elements - part * length); }
 };
@@ -34,23 +42,24 @@ struct QuadBlock {
   static int64_t bytes(int64_t quads, int64_t panel) { return head_bytes(quads) + quads * panel * 4; }
 };
 
-// `weights`: [quad][column of the panel][4].
 void pack_quads(const int8_t* weights, int64_t quads, int64_t panel, std::byte* to);
 
 // Of all panels; then come, as int32, what each column's sums begin with: `offset` times the sum of its weights.
 struct QuadPanels {
-  QuadPanels(const DenseShape& shape, int64_t panel);
+  QuadPanels(const DenseShape& shape, const QuadsForm& form);
+  QuadsForm form;
   QuadParts parts;
   int64_t panel, panels;
   int64_t panel_bytes() const;
-  int64_t part_offset(int64_t part) const { return part * QuadBlock::bytes(parts.length / 4, panel); }
+  int64_t part_offset(int64_t part) const { return part * form.block_bytes(parts.length / 4, panel); }
   size_t bytes() const { return static_cast<size_t>(panels * (panel_bytes() + panel * 4)); }
 };
 
 // `index(column, tap, element)` says where in the source, of i8, a weight lies.
 template <class Index>
-PackedForm pack_quad_panels(const DenseShape& s, int64_t panel, int32_t offset, const HostTensor& source, Index index) {
-  const QuadPanels all(s, panel);
+PackedForm pack_quad_panels(const DenseShape& s, const QuadsForm& form, int32_t offset, const HostTensor& source,
+                            Index index) {
+  const QuadPanels all(s, form);
   const auto make = [s, all, offset, source, index](std::span<std::byte> bytes) {
     const auto* from = static_cast<const int8_t*>(source.data());
     auto* const sums = reinterpret_cast<int32_t*>(bytes.data() + all.panels * all.panel_bytes());
@@ -68,14 +77,14 @@ PackedForm pack_quad_panels(const DenseShape& s, int64_t panel, int32_t offset, 
               block[static_cast<size_t>((i / 4 * all.panel + c) * 4 + i % 4)] = w;
               sums[column] += offset * w;
             }
-          pack_quads(block.data(), (size + 3) / 4, all.panel,
-                     bytes.data() + p * all.panel_bytes() + all.part_offset(part));
+          all.form.pack(block.data(), (size + 3) / 4, all.panel,
+                        bytes.data() + p * all.panel_bytes() + all.part_offset(part));
         }
       }
     });
     return Status();
   };
-  return {all.bytes(), make};
+  return {all.bytes(), make, all.form.version};
 }
 
 }  // namespace wootz::cpu

@@ -1,6 +1,8 @@
-// Sums of 16 bits in groups of quads: the values that are worst for the weights, and blocks that no packing made.
+// Sums by groups of quads and by crossed products: the values that are worst for the weights, and blocks that no
+// packing made.
 #include <cstring>
 #include <random>
+#include <tuple>
 
 #include "backends/cpu/dense/quads_tile.h"
 #include "backends/cpu/testing/kernel_runner.h"
@@ -14,19 +16,19 @@ int pick(std::mt19937_64& rng, int low, int high) { return std::uniform_int_dist
 struct Sample {
   Sample(const QuadsOps& o, int64_t d) : ops(o), depth(d), quads(ceil_div(d, 4)), panel(o.panel) {
     weights.assign(static_cast<size_t>(quads * panel * 4), 0);
-    block.resize(static_cast<size_t>(QuadBlock::bytes(quads, panel)));
+    block.resize(static_cast<size_t>(ops.block_bytes(quads, panel)));
   }
   int8_t& weight(int64_t k, int64_t column) {
     return weights[static_cast<size_t>((k / 4 * panel + column) * 4 + k % 4)];
   }
-  void pack() { pack_quads(weights.data(), quads, panel, block.data()); }
+  void pack() { ops.pack(weights.data(), quads, panel, block.data()); }
   std::vector<int32_t> sums(const std::vector<std::vector<int8_t>>& rows) const {
     const auto count = static_cast<int64_t>(rows.size());
-    std::vector<char> values(static_cast<size_t>(count * kQuadsRow));
+    std::vector<char> values(static_cast<size_t>(count * ops.row_bytes()));
     std::vector<int32_t> more, start(static_cast<size_t>(panel), 0), found(static_cast<size_t>(count * panel));
     for (int64_t i = 0; i < count; ++i)
       more.push_back(ops.spread(reinterpret_cast<const uint8_t*>(rows[static_cast<size_t>(i)].data()), 0, depth,
-                                values.data() + i * kQuadsRow));
+                                values.data() + i * ops.row_bytes()));
     QuadsTile t;
     t.values = values.data();
     t.more = more.data();
@@ -45,8 +47,15 @@ struct Sample {
   std::vector<std::byte> block;
 };
 
-class QuadsTest : public testing::TestWithParam<Isa> {
-  void SetUp() override { WOOTZ_NEEDS_ISA(GetParam() <= usable_isa(), "avx512"); }
+using OpsOf = const QuadsOps& (*)(Isa);
+
+class QuadsTest : public testing::TestWithParam<std::tuple<Isa, OpsOf>> {
+  void SetUp() override { WOOTZ_NEEDS_ISA(isa() <= usable_isa(), "avx512"); }
+
+ protected:
+  static Isa isa() { return std::get<0>(GetParam()); }
+  static bool groups() { return std::get<1>(GetParam()) == quads_ops; }
+  static const QuadsOps& ops() { return std::get<1>(GetParam())(isa()); }
 };
 
 // Row c is what makes the sums of column c largest, or least, wherever they are cut; the last ones are random.
@@ -54,7 +63,7 @@ TEST_P(QuadsTest, TheWorstValuesStayExact) {
   std::mt19937_64 rng(rig::seed());
   SCOPED_TRACE("seed " + std::to_string(rig::seed()));
   for (int i = 0; i < 40; ++i) {
-    Sample s(quads_ops(GetParam()), pick(rng, 1, static_cast<int>(kQuadsPart)));
+    Sample s(ops(), pick(rng, 1, static_cast<int>(ops().part)));
     const int spread = pick(rng, 0, 3) == 0 ? 128 : pick(rng, 1, 127);
     for (int64_t k = 0; k < s.depth; ++k)
       for (int64_t c = 0; c < s.panel; ++c)
@@ -80,8 +89,9 @@ TEST_P(QuadsTest, TheWorstValuesStayExact) {
 
 // Small weights are added four quads at a time, the largest one by one.
 TEST_P(QuadsTest, GroupsAreAsLargeAsWeightsAllow) {
+  if (!groups()) GTEST_SKIP() << "of other blocks";
   for (const int weight : {0, 15, 16, 31, 42, 63, 64, 127, -128}) {
-    Sample s(quads_ops(GetParam()), 96);
+    Sample s(ops(), 96);
     std::fill(s.weights.begin(), s.weights.end(), static_cast<int8_t>(weight));
     s.pack();
     QuadBlock head;
@@ -96,14 +106,19 @@ TEST_P(QuadsTest, AnyBlockIsRead) {
   std::mt19937_64 rng(rig::seed());
   SCOPED_TRACE("seed " + std::to_string(rig::seed()));
   for (int i = 0; i < 20; ++i) {
-    Sample s(quads_ops(GetParam()), pick(rng, 1, 300));
+    Sample s(ops(), pick(rng, 1, 300));
     for (std::byte& b : s.block) b = static_cast<std::byte>(pick(rng, 0, 255));
     s.sums(std::vector<std::vector<int8_t>>(7, std::vector<int8_t>(static_cast<size_t>(s.depth), 1)));
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Isas, QuadsTest, testing::Values(Isa::kAvx2, Isa::kAvx512),
-                         [](const auto& which) { return which.param == Isa::kAvx2 ? "avx2" : "avx512"; });
+INSTANTIATE_TEST_SUITE_P(Isas, QuadsTest,
+                         testing::Combine(testing::Values(Isa::kAvx2, Isa::kAvx512),
+                                          testing::Values(quads_ops, crossed_ops)),
+                         [](const auto& which) {
+                           return std::string(std::get<1>(which.param) == quads_ops ? "groups" : "crossed") +
+                                  (std::get<0>(which.param) == Isa::kAvx2 ? "_avx2" : "_avx512");
+                         });
 
 }  // namespace
 }  // namespace wootz::cpu

@@ -25,6 +25,8 @@ constexpr int kRows = 5;
 #endif
 constexpr auto kLanes = static_cast<int64_t>(HWY_LANES(float));
 constexpr int64_t kPanel = kVectors * kLanes;
+constexpr QuadsForm kForm{{kPanel, kRows, 64, kQuadsPart}, 1, QuadBlock::bytes, pack_quads};
+constexpr int64_t kRow = kForm.row_bytes();
 
 HWY_INLINE hn::Vec<I> four_bytes(const char* p) {
   int32_t bytes;
@@ -65,7 +67,7 @@ HWY_INLINE void groups(int64_t count, Cursor& at, hn::Vec<I> (&acc)[kM][kVectors
       asm volatile("" : "+r"(weights));
 #pragma GCC unroll 4
       for (int q = 0; q < kN; ++q) {
-        const auto x = four_bytes(from[q] + i * kQuadsRow), sign = four_bytes(from[q] + i * kQuadsRow + 4);
+        const auto x = four_bytes(from[q] + i * kRow), sign = four_bytes(from[q] + i * kRow + 4);
 #pragma GCC unroll 2
         for (int v = 0; v < kVectors; ++v) {
           const auto w = hn::LoadU(I(), reinterpret_cast<const int32_t*>(weights) + q * kPanel + v * kLanes);
@@ -91,7 +93,7 @@ HWY_INLINE void block(const QuadsTile& t, const QuadBlock& head, int64_t row) {
       const int32_t* from = (t.start == nullptr ? sums + i * t.stride : t.start) + v * kLanes;
       acc[i][v] = hn::Add(hn::LoadU(I(), from), hn::Set(I(), t.more[row + i]));
     }
-  Cursor at{t.values + row * kQuadsRow, reinterpret_cast<const uint16_t*>(t.block + sizeof head),
+  Cursor at{t.values + row * kRow, reinterpret_cast<const uint16_t*>(t.block + sizeof head),
             reinterpret_cast<const int8_t*>(t.block + QuadBlock::head_bytes(t.quads))};
   groups<kM, 4>(head.groups[0], at, acc);
   groups<kM, 3>(head.groups[1], at, acc);
@@ -117,6 +119,7 @@ void tile(const QuadsTile& t, int64_t rows) {
   for (; i < rows; ++i) block<1>(t, head, i);
 }
 
+// Gives the sum of the absolute values of those that are negative.
 int32_t spread(const uint8_t* from, uint8_t flip, int64_t n, char* to) {
   const hn::FixedTag<uint8_t, 16> u8;
   const hn::FixedTag<int8_t, 16> i8;
@@ -150,7 +153,7 @@ void end(const QuadsEnd& e, int64_t rows) { finish_rows(e, rows); }
 }  // namespace
 
 const QuadsOps& quads_kernels() {
-  static constexpr QuadsOps kOps{{kPanel, kRows, 64}, spread, tile, end};
+  static constexpr QuadsOps kOps{kForm, spread, tile, end};
   return kOps;
 }
 

@@ -7,8 +7,8 @@
 namespace wootz::cpu {
 
 struct QuadsTile {
-  // Of row i, at values + i * kQuadsRow, and each quad of it: four absolute values, then four bytes that are 255 where
-  // the value is negative.
+  // Of row i, at values + i * row_bytes(), and each quad of it: four absolute values, then four bytes that are 255
+  // where the value is negative.
   const char* values = nullptr;
   const int32_t* more = nullptr;     // what is added to all sums of a row
   const std::byte* block = nullptr;  // a QuadBlock
@@ -18,13 +18,14 @@ struct QuadsTile {
   int64_t stride = 0;
 };
 
-struct QuadsOps : DenseGrain {
+struct QuadsOps : QuadsForm {
   // Writes n values for a tile, up to 64 bytes beyond. `flip`: 0 for i8; 128 for u8, which are then 128 less.
-  // Gives the sum of the absolute values of those that are negative.
+  // Gives QuadsTile::more.
   int32_t (*spread)(const uint8_t* from, uint8_t flip, int64_t n, char* to);
   void (*tile)(const QuadsTile& tile, int64_t rows);
   void (*end)(const QuadsEnd& end, int64_t rows);
 };
 const QuadsOps& quads_ops(Isa isa);
+const QuadsOps& crossed_ops(Isa isa);  // crossed_tile.cpp
 
 }  // namespace wootz::cpu

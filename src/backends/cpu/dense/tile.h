@@ -27,11 +27,12 @@ struct DenseTile {
 
 // What a tile computes at once.
 struct DenseGrain {
-  int64_t panel;           // columns of packed weights side by side
-  int64_t rows;            // blocks are multiples of it where possible
-  int64_t unit_rows = 96;  // at most: their part of the input stays in the second-level cache
-  int64_t part = 256;      // elements of a column summed at once, for whose weights the first-level cache is
-  int64_t step = 1;        // what a part's length is a multiple of, but the last
+  int64_t panel;               // columns of packed weights side by side
+  int64_t rows;                // blocks are multiples of it where possible
+  int64_t unit_rows = 96;      // at most: their part of the input stays in the second-level cache
+  int64_t part = 256;          // elements of a column summed at once, for whose weights the first-level cache is
+  int64_t step = 1;            // what a part's length is a multiple of, but the last
+  int64_t unit_columns = 256;  // at most
 };
 
 struct DenseOps : DenseGrain {
