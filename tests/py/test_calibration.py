@@ -1,5 +1,8 @@
 """What INT8 calibration finds: ranges as an implementation of its own in NumPy finds them, and a network that is as good as in FP32."""
 
+import json
+import pathlib
+
 import numpy as np
 import pytest
 import wootz
@@ -86,3 +89,28 @@ def test_a_trained_network_stays_as_good(algorithm, trained, tmp_path):
     narrow = [f"{name}: {np.float32(value / 127 / 30).view(np.uint32):x}" for name, value in ranges_in(cache).items()]
     cache.write_text("\n".join([lines[0], *narrow]) + "\n")
     assert accuracy(wootz.build(model, options=OPTIONS, calibration_cache=cache), images, labels) < exact - 0.05
+
+
+def in_8_bits(model, folder, **calibration):
+    """The convolutions that read 8 bits."""
+    wootz.build(model, options=OPTIONS, report=folder / "layers.json", **calibration)
+    layers = [layer for layer in json.loads((folder / "layers.json").read_text())["layers"]
+              if layer["Inputs"] and "Int8" in layer["Inputs"][0]["Format/Datatype"]]
+    return {name for name in ("in", "each", "out") for layer in layers if f"conv_{name}" in layer["Name"]}
+
+
+def test_a_calibration_rounds_for_convolutions_by_channel_where_that_gains(tmp_path):
+    """Without instructions for sums of 8-bit products it leaves them in float; a model that rounds by itself is taken at its word."""
+    rng = np.random.default_rng(SEED)
+    weights = {name: rng.normal(0, 0.3, shape).astype(np.float32)
+               for name, shape in (("w_in", (32, 16, 1, 1)), ("w_each", (32, 1, 3, 3)), ("w_out", (16, 32, 1, 1)))}
+    nodes = [helper.make_node("Conv", ["x", "w_in"], ["a"], "conv_in"), helper.make_node("Relu", ["a"], ["b"]),
+             helper.make_node("Conv", ["b", "w_each"], ["c"], "conv_each", group=32, pads=[1] * 4), helper.make_node("Relu", ["c"], ["d"]),
+             helper.make_node("Conv", ["d", "w_out"], ["y"], "conv_out")]
+    model = model_of(nodes, {"x": [1, 16, 24, 24]}, {"y": [1, 16, 24, 24]}, weights)
+    data = rng.normal(0, 1, (8, 16, 24, 24)).astype(np.float32)
+    sums = any(name in pathlib.Path("/proc/cpuinfo").read_text() for name in ("avx512_vnni", "avx_vnni"))
+    assert in_8_bits(model, tmp_path, calibration_data=data) == {"in", "out"} | ({"each"} if sums else set())
+    (tmp_path / "model.onnx").write_bytes(model)
+    wootz.quantize(tmp_path / "model.onnx", tmp_path / "int8.onnx", data=data, options=OPTIONS)
+    assert in_8_bits((tmp_path / "int8.onnx").read_bytes(), tmp_path) == {"in", "each", "out"}
