@@ -1,6 +1,7 @@
 """A small CNN that NumPy trains on drawn digits, for tests of what rounding costs a network with real weights."""
 import json
 import os
+import pathlib
 
 import numpy as np
 import onnx
@@ -138,8 +139,17 @@ def accuracy(plan, images, labels):
     return right(plan, images, labels).mean()
 
 
+def int8_sums():
+    """Whether the processor has instructions for sums of 8-bit products."""
+    return any(name in pathlib.Path("/proc/cpuinfo").read_text() for name in ("avx512_vnni", "avx_vnni"))
+
+
+def reading_8_bits(model, tmp_path, **settings):
+    """The convolutions and products that are built to read 8 bits, as a report has them."""
+    wootz.build(model, options={"backend": "cpu", "timing": "0"}, report=tmp_path / "layers.json", **settings)
+    return [layer for layer in json.loads((tmp_path / "layers.json").read_text())["layers"]
+            if "Int8" in layer["Inputs"][0]["Format/Datatype"] and layer["TacticName"].split(":")[1].split("_")[0] in ("conv", "gemm")]
+
+
 def int8_layers(model, tmp_path):
-    """How many convolutions and products of a model are built to read 8 bits."""
-    wootz.build(str(model), options={"backend": "cpu", "timing": "0"}, report=tmp_path / "layers.json")
-    return sum("Int8" in layer["Inputs"][0]["Format/Datatype"] and layer["TacticName"].split(":")[1].split("_")[0] in ("conv", "gemm")
-               for layer in json.loads((tmp_path / "layers.json").read_text())["layers"])
+    return len(reading_8_bits(str(model), tmp_path))

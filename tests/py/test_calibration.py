@@ -1,12 +1,9 @@
 """What INT8 calibration finds: ranges as an implementation of its own in NumPy finds them, and a network that is as good as in FP32."""
 
-import json
-import pathlib
-
 import numpy as np
 import pytest
 import wootz
-from digits_cnn import SEED, accuracy, model_of, trained  # noqa: F401
+from digits_cnn import SEED, accuracy, int8_sums, model_of, reading_8_bits, trained  # noqa: F401
 from onnx import helper
 
 ALGORITHMS = ["least_error", "entropy2", "entropy", "minmax", "legacy"]
@@ -92,10 +89,7 @@ def test_a_trained_network_stays_as_good(algorithm, trained, tmp_path):
 
 
 def in_8_bits(model, folder, **calibration):
-    """The convolutions that read 8 bits."""
-    wootz.build(model, options=OPTIONS, report=folder / "layers.json", **calibration)
-    layers = [layer for layer in json.loads((folder / "layers.json").read_text())["layers"]
-              if layer["Inputs"] and "Int8" in layer["Inputs"][0]["Format/Datatype"]]
+    layers = reading_8_bits(model, folder, **calibration)
     return {name for name in ("in", "each", "out") for layer in layers if f"conv_{name}" in layer["Name"]}
 
 
@@ -109,8 +103,7 @@ def test_a_calibration_rounds_for_convolutions_by_channel_where_that_gains(tmp_p
              helper.make_node("Conv", ["d", "w_out"], ["y"], "conv_out")]
     model = model_of(nodes, {"x": [1, 16, 24, 24]}, {"y": [1, 16, 24, 24]}, weights)
     data = rng.normal(0, 1, (8, 16, 24, 24)).astype(np.float32)
-    sums = any(name in pathlib.Path("/proc/cpuinfo").read_text() for name in ("avx512_vnni", "avx_vnni"))
-    assert in_8_bits(model, tmp_path, calibration_data=data) == {"in", "out"} | ({"each"} if sums else set())
+    assert in_8_bits(model, tmp_path, calibration_data=data) == {"in", "out"} | ({"each"} if int8_sums() else set())
     (tmp_path / "model.onnx").write_bytes(model)
     wootz.quantize(tmp_path / "model.onnx", tmp_path / "int8.onnx", data=data, options=OPTIONS)
     assert in_8_bits((tmp_path / "int8.onnx").read_bytes(), tmp_path) == {"in", "each", "out"}

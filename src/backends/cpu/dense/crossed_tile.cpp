@@ -151,10 +151,7 @@ void end(const QuadsEnd& unit, int64_t rows) {
     e.columns = std::min(kEndPanel, unit.columns - c);
     finish_rows(e, rows);
     e.sums += kEndPanel;
-    e.scale += kEndPanel;
-    e.bias += kEndPanel;
-    e.first += kEndPanel;
-    e.out += kEndPanel * (e.type == SumsEnd::Type::kF32 ? 4 : 1);
+    e.advance(kEndPanel);
   }
 }
 

@@ -29,10 +29,7 @@ HWY_INLINE void strip_of(const DepthwiseByteStrip& s, const DepthwisePixels<T>& 
                  [&](V sum, int64_t place) HWY_ATTR { store_lanes(sum, sums + place * kPanel + v); });
     e.columns = std::min(kPanel, s.channels - panel);
     finish_rows<float>(e, s.places);
-    e.scale += kPanel;
-    e.bias += kPanel;
-    e.first += kPanel;
-    e.out += kPanel * (e.type == SumsEnd::Type::kF32 ? 4 : 1);
+    e.advance(kPanel);
   }
 }
 

@@ -196,10 +196,7 @@ class QuadsCall final : public UnitsCall {
 
   void end_panel(QuadsEnd e, const DenseUnit& u, int64_t column) const {
     e.sums += column;
-    e.scale += column;
-    e.bias += column;
-    e.first += column;
-    e.out += column * bytes_of(finish_.type);
+    e.advance(column);
     e.columns = direct_ ? std::min(ops_.panel, u.columns - column) : ops_.panel;
     ops_.end(e, u.rows);
   }

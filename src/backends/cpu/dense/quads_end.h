@@ -22,6 +22,14 @@ struct QuadsEnd {
   bool guarded = false;    // values to be stored as integers may be NaN, or beyond what an int32 holds
   char* out = nullptr;     // of the first result
   int64_t out_stride = 0;  // from one row to the next, in elements
+
+  // To the results so many columns further; `sums`, of either type, are the caller's to move.
+  void advance(int64_t by) {
+    scale += by;
+    bias += by;
+    first += by;
+    out += by * bytes_of(type);
+  }
 };
 
 }  // namespace wootz::cpu

@@ -23,5 +23,8 @@ struct SumsEnd {
   float alpha = 1, beta = 0;
   int input = -1;  // the operand's
 };
+constexpr int64_t bytes_of(SumsEnd::Type type) {
+  return type == SumsEnd::Type::kF32 ? 4 : type == SumsEnd::Type::kBf16 ? 2 : 1;
+}
 
 }  // namespace wootz::cpu

@@ -173,8 +173,6 @@ std::optional<SumsFinish> read_sums_finish(const Problem& p, const BindArgs& arg
   return f && std::all_of(f->ends.begin(), f->ends.end(), fits) ? f : std::nullopt;
 }
 
-int64_t bytes_of(SumsEnd::Type type) { return type == Type::kF32 ? 4 : type == Type::kBf16 ? 2 : 1; }
-
 float largest_result(const SumsFinish& f, int64_t products, std::span<const float> scales) {
   // The largest product of two bytes, as many as there are; a NaN anywhere is not below a limit either.
   const float sums = 255.0f * 128.0f * static_cast<float>(products);

@@ -24,7 +24,6 @@ std::optional<SumsFinish> read_sums_finish(const Problem& problem);
 // For a run at these extents, at which a residual may broadcast: null then, too.
 std::optional<SumsFinish> read_sums_finish(const Problem& problem, const BindArgs& args);
 
-int64_t bytes_of(SumsEnd::Type type);
 // The largest absolute value that sums of `products` products of bytes, times the columns' scales, and operands in
 // bytes come to, without the bias; infinite where what follows may make it any larger.
 float largest_result(const SumsFinish& finish, int64_t products, std::span<const float> scales);
