@@ -128,7 +128,7 @@ void check_many(bool conv, int count, int at_least, int64_t conv_kind = -1) {
   EXPECT_GE(offers, at_least);
 }
 
-TEST(OnednnInt8, Convolution) { check_many(true, 80, 70); }
+TEST(OnednnInt8, Convolution) { check_many(true, 80, 50); }
 TEST(OnednnInt8, ConvolutionInGroups) { check_many(true, 80, 10, 3); }
 TEST(OnednnInt8, Gemm) { check_many(false, 60, 55); }
 
