@@ -204,7 +204,6 @@ W_FN void finish_row(const Operands& p, const Constants& c, const Head& head, in
 
 W_FN void kernel(const Operands& p, const Constants& c) {
   W_SHARED(memory, kSharedBytes);
-  w_let_next();
   const Shared at = places(memory);
   const int block = (int)(blockIdx.x % (u32)c.row_blocks), first = block * kRows;
   const Head head = this_head(p, c, blockIdx.x / (u32)c.row_blocks);
@@ -218,6 +217,8 @@ W_FN void kernel(const Operands& p, const Constants& c) {
   keys.prefetch(c);  // whoever makes them: the L2 has what is there in the end
   values.prefetch(c);
   w_after();
+  // Not before: the next step's weights would be on their way ahead of the caches, for which its few blocks wait.
+  w_let_next();
   Raw k[kPasses], v[kPasses];
   keys.read(c, 0, k);
   values.read(c, 0, v);

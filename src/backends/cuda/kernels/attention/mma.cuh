@@ -164,12 +164,12 @@ W_FN void store_vector(const Operands& p, const Constants& c, const Head& head, 
 W_FN void kernel(const Operands& p, const Constants& c) {
   __shared__ float tops[kWarps][kRows], sums[kWarps][kRows];
   __shared__ Pack<float, 4> results[kWarps][kKept][kPitch / 4];
-  w_let_next();
   const int warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
   const int first = (int)(blockIdx.x % (u32)c.row_blocks) * kRows;
   const Head head = this_head(p, c, blockIdx.x / (u32)c.row_blocks);
   const int rows[2] = {within(first + g, c.rows), within(first + g + 8, c.rows)};
   w_after();
+  w_let_next();
   Part part = {{-W_INF, -W_INF}, {0, 0}, {}};
   attend(p, c, head, rows, &part);
   if (t == 0)
