@@ -189,6 +189,7 @@ template <class X> static inline unsigned w_halves(float first, float second) {
   return (unsigned)Put<X>::to(first).x | (unsigned)Put<X>::to(second).x << 16;
 }
 static inline void w_let_next() {}
+static inline bool w_leaves(bool) { return false; }  // warps meet all at once
 static inline void w_prefetch(const void*) {}
 template <int kBytes, class T, class V> static inline void w_push(T* to, int rank, const V& v) {
   __builtin_memcpy((char*)to + (rank - (int)w_host->rank) * (long)kBytes, &v, sizeof v);

@@ -145,6 +145,9 @@ double estimate_weight_only(const Problem& problem);
 // The same of 4 bits on tensor cores.
 Status generate_weight_tiles(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 double estimate_weight_tiles(const Problem& problem);
+// The same of one or two rows, by 8-bit integers.
+Status generate_weight_planes(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+double estimate_weight_planes(const Problem& problem);
 Status generate_vector_product(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_pool_strip(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 double estimate_pool_strip(const Problem& problem);

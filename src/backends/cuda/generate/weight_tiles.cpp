@@ -1,6 +1,7 @@
 // Family gemm with w_block: a few rows of 16-bit floats times constant weights of 4 bits on tensor cores. They are
 // packed as the threads of a warp hold them in products: 16 columns by 64 of the sum are 16 bytes of each. The rows may
-// be normalized on the way, by every block for itself.
+// be normalized on the way, by every block for itself. One or two rows may be planes of digits, by which products are
+// of 8-bit integers: half as many instructions unpack weights.
 #include <algorithm>
 #include <cstring>
 
@@ -13,7 +14,7 @@ namespace wootz::cuda {
 namespace {
 
 constexpr int64_t kTile = 16, kChunk = 64, kTileBytes = kTile * kChunk / 2;
-constexpr int64_t kMostRows = 32, kMostNormed = 8, kMostWarps = 16, kMostEach = 64;
+constexpr int64_t kMostRows = 32, kMostNormed = 8, kMostInPlanes = 2, kMostWarps = 16, kMostEach = 64;
 constexpr int64_t kMultiprocessors = 132, kAtOnce = 1024;          // and threads of one, so that two kernels have room
 constexpr int64_t kMostOwn = 4;                                    // tiles of a block
 constexpr int64_t kUsualWarps = 8, kUsualUnits = 8;                // chunks times tiles of a warp, if it can be
@@ -25,6 +26,7 @@ struct WeightTiles : NarrowProduct {
   int64_t tiles() const { return (columns + kTile - 1) / kTile; }
   size_t weight_bytes() const { return static_cast<size_t>(tiles() * chunks() * kTileBytes); }
   size_t grid() const { return static_cast<size_t>(tiles() * blocks() * kTile); }     // scales, and zero points
+  int64_t block_chunks() const { return block == depth ? chunks() : block / kChunk; }
   int64_t at_once() const { return rows > 4 ? 8 : rows > 2 ? 4 : rows > 1 ? 2 : 1; }  // rows of a block
 };
 
@@ -34,6 +36,7 @@ int64_t parts(int64_t count, int64_t each) { return (count + each - 1) / each; }
 struct Division {
   int64_t own = 1, warps = 1, each = 1, step = 1, ahead = 1, grids = 1;  // as in gemm/weight_chunks.cuh
   bool even = false, rows_kept = false;
+  int64_t run = 0;                        // as in gemm/row_planes.cuh; 0: rows are no planes
   int64_t grid_bytes = 0, row_bytes = 0;  // of a warp
   int64_t threads() const { return warps * 32; }
   int64_t shared() const { return warps * (ahead * own * kTileBytes + grid_bytes + row_bytes); }
@@ -62,7 +65,10 @@ int64_t grids_of(int64_t run, int64_t block) {
   return block % run == 0 ? 1 : run % block == 0 ? run / block : (run - 2) / block + 2;
 }
 
-Division divide(const WeightTiles& n, const Problem& p, bool normed) {
+// Planes and steps of a chunk of a row.
+constexpr int64_t kPlaneBytes = 3 * kChunk, kStepBytes = 4;
+
+Division divide(const WeightTiles& n, const Problem& p, bool normed, bool planes) {
   Division d;
   d.own = own_tiles(n.tiles());
   const int64_t units = d.own * n.chunks();
@@ -70,15 +76,18 @@ Division divide(const WeightTiles& n, const Problem& p, bool normed) {
     d.warps *= 2;
   d.each = parts(n.chunks(), d.warps);
   d.even = d.each * d.warps == n.chunks();
+  const bool pairs = d.each % 2 == 0 && n.chunks() % 2 == 0 && n.block_chunks() % 2 == 0;
+  if (planes) d.run = d.step = pairs ? 2 : 1;
   while (d.step * d.own < 4 && d.each % (d.step * 2) == 0) d.step *= 2;
   const int64_t most = kWeightsAhead / (d.warps * d.own * kTileBytes);
   d.ahead = d.each <= most ? d.each : most / d.step * d.step;
-  d.grids = std::min(n.blocks(), grids_of(d.each, n.block == n.depth ? n.chunks() : n.block / kChunk));
+  d.grids = std::min(n.blocks(), grids_of(d.each, n.block_chunks()));
   const int64_t scale = static_cast<int64_t>(dtype_bytes(p.inputs[2].dtype, 1));
   d.grid_bytes = d.own * d.grids * kTile * (scale + (p.num_main > 3 ? 1 : 0));
   const int64_t pitch = d.each * kChunk * 2 + 16;
-  d.rows_kept = !normed && d.warps * n.at_once() * pitch <= kRowsKept;
+  d.rows_kept = !planes && !normed && d.warps * n.at_once() * pitch <= kRowsKept;
   if (d.rows_kept) d.row_bytes = n.at_once() * pitch;
+  if (planes) d.row_bytes = n.at_once() * d.each * (kPlaneBytes + kStepBytes);
   return d;
 }
 
@@ -158,7 +167,8 @@ Status add_norm(const Problem& norm, const BindArgs& args, const WeightTiles& n,
                 KernelSource* source) {
   WOOTZ_RETURN_IF_ERROR(check_norm(norm, args, n));
   const int64_t threads = d.threads() / n.at_once(), packs = n.depth / kVector;  // of a row
-  const int64_t kept = parts(packs, threads), shared = n.at_once() * (packs + 1) * 16 + d.threads() * 4;
+  const int64_t rows = d.run > 0 ? 0 : n.at_once() * (packs + 1) * 16;
+  const int64_t kept = parts(packs, threads), shared = rows + d.threads() * 4;
   if (kept > kMostPacks || shared > kMostDeclared || shared + d.shared() > kMostShared)
     return unsupported("{} rows of {}, normalized", n.at_once(), n.depth);
   bool early = true;
@@ -168,7 +178,7 @@ Status add_norm(const Problem& norm, const BindArgs& args, const WeightTiles& n,
   source->fixed("kRowThreads", threads);
   source->fixed("kPacks", kept);
   source->fixed("kVector", kVector);
-  source->fixed("kDepth", n.depth);
+  if (d.run == 0) source->fixed("kDepth", n.depth);
   source->fixed("kCentered", norm.as<NormParams>().kind == NormKind::kLayer);
   source->fixed("kToLength", 0);
   source->fixed_real("kEpsilon", norm.as<NormParams>().epsilon);
@@ -179,9 +189,11 @@ Status add_norm(const Problem& norm, const BindArgs& args, const WeightTiles& n,
   return Status();
 }
 
-}  // namespace
+// The kernel's file, by whether rows are planes and whether they are normalized.
+constexpr const char* kFiles[2][2] = {{"gemm/weight_tiles.cuh", "gemm/weight_norm.cuh"},
+                                      {"gemm/weight_planes.cuh", "gemm/weight_norm_planes.cuh"}};
 
-Status generate_weight_tiles(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches) {
+Status generate(bool planes, const Problem& problem, const BindArgs& args, std::vector<Launch>* launches) {
   WOOTZ_ASSIGN_OR_RETURN(const NarrowStep step, narrow_step(problem, args.outputs));
   const Problem& p = step.product;
   WOOTZ_RETURN_IF_ERROR(check_narrow(p));
@@ -190,15 +202,17 @@ Status generate_weight_tiles(const Problem& problem, const BindArgs& args, std::
   const size_t sizes[] = {0, n.weight_bytes(), n.grid() * dtype_bytes(p.inputs[2].dtype, 1), n.grid()};
   WOOTZ_RETURN_IF_ERROR(check_packed(step, args, sizes));
   const bool zeros = p.num_main > 3;
-  const Division d = divide(n, p, step.norm.has_value());
+  const bool normed = step.norm.has_value();
+  const Division d = divide(n, p, normed, planes && n.rows <= kMostInPlanes);
   if (d.shared() > kMostShared) return unsupported("{} columns of {}", d.own * kTile, n.depth);
-  KernelSource source(step.norm ? "gemm/weight_norm.cuh" : "gemm/weight_tiles.cuh", transient(problem, args));
-  if (step.norm) {
+  KernelSource source(kFiles[d.run > 0 ? 1 : 0][normed ? 1 : 0], transient(problem, args));
+  if (normed) {
     WOOTZ_RETURN_IF_ERROR(add_norm(*step.norm, args, n, d, &source));
   } else {
     source.fixed("kThreads", d.threads());
-    source.fixed("kRowsShared", d.rows_kept);
+    if (d.run == 0) source.fixed("kRowsShared", d.rows_kept);
   }
+  if (d.run > 0) source.fixed("kRun", d.run);
   source.fixed("kRows", n.at_once());
   source.fixed("kOwn", d.own);
   source.fixed("kEach", d.each);
@@ -216,7 +230,7 @@ Status generate_weight_tiles(const Problem& problem, const BindArgs& args, std::
   source.number("rows", n.rows);
   source.number("chunks", n.chunks());
   source.number("blocks", n.blocks());
-  source.number("block", n.block == n.depth ? n.chunks() : n.block / kChunk);
+  source.number("block", n.block_chunks());
   source.number("tiles", n.tiles());
   const int64_t slices = parts(n.tiles(), d.own), blocks = slices * parts(n.rows, n.at_once());
   source.number("slices", slices);
@@ -232,14 +246,29 @@ Status generate_weight_tiles(const Problem& problem, const BindArgs& args, std::
   return source.finish(size, launches);
 }
 
-double estimate_weight_tiles(const Problem& p) {
+double estimate(const Problem& p, int64_t most_rows, double more) {
   const Result<NarrowStep> step = narrow_step(p);
   if (!step.ok()) return 0;
   const Result<WeightTiles> n = at_optimum(*step);
-  if (!n.ok() || n->rows > (step->norm ? kMostNormed : kMostRows)) return 0;
+  if (!n.ok() || n->rows > std::min(step->norm ? kMostNormed : kMostRows, most_rows)) return 0;
   const double passes = static_cast<double>((n->rows + 7) / 8);
-  return (step->norm ? 2 : 1.5) + passes * static_cast<double>(n->weight_bytes()) / 3e6;
+  return (step->norm ? 2 : 1.5) + passes * static_cast<double>(n->weight_bytes()) / 3e6 + more;
 }
+
+}  // namespace
+
+Status generate_weight_tiles(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches) {
+  return generate(false, problem, args, launches);
+}
+
+// More rows than at the optimum are multiplied as the tiles do.
+Status generate_weight_planes(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches) {
+  return generate(true, problem, args, launches);
+}
+
+double estimate_weight_tiles(const Problem& p) { return estimate(p, kMostRows, 0); }
+
+double estimate_weight_planes(const Problem& p) { return estimate(p, kMostInPlanes, -0.3); }
 
 Result<std::optional<PackedForm>> pack_weight_tiles(const Problem& p, int input, const HostTensor& source) {
   WOOTZ_ASSIGN_OR_RETURN(const NarrowStep step, narrow_step(p));

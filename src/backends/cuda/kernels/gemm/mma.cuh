@@ -108,6 +108,8 @@ W_FN void w_meet(int group) {
   else
     asm volatile("bar.sync %0, %1;" ::"r"(group + 1), "n"(kOf) : "memory");
 }
+// Whether a whole warp may leave what the warps beside it meet in: if it has nothing to do there.
+W_FN bool w_leaves(bool idle) { return idle; }
 // A line of memory on its way to the L2.
 W_FN void w_prefetch(const void* from) { asm volatile("prefetch.global.L2 [%0];" ::"l"(from)); }
 

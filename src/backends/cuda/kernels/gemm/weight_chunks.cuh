@@ -2,19 +2,20 @@
 // result, and its warps divide the sum: each takes kEach chunks of 64 elements, kStep of them at a time. They are on
 // their way to shared memory before the step ahead has ended, kAhead chunks of a warp at once and, where that is not
 // all, others as places become free; every thread reads only what it has copied itself. A thread's part of a chunk is
-// 16 bytes for each tile: of four products, the eight weights that it holds in each as w_mma() has them, freed of their
-// zero point exactly. Of a row, it takes 16 neighbours of a chunk for them: which elements of a sum meet does not
-// matter as long as both operands agree. The problem: X; S, the scales' type; kThreads, kOwn, kEach, kStep, kAhead;
-// kGrids: blocks that a warp's chunks may be of; kEven: no warp's chunks end behind the sum; kRows, 8 at most;
-// kHasZero, and without them kZero, which stands for 0 in the packed weights; kSharedBytes; Constants {columns, depth,
-// rows; chunks: of a column; blocks: of a column; block: chunks that share a scale; tiles: of columns; slices: blocks
-// of threads for the columns; parts: of threads that have a part of the result}
+// 16 bytes for each tile: of four products, the eight weights that it holds in each as w_mma() has 16-bit elements. Of a
+// row, it takes 16 neighbours of a chunk for them: which elements of a sum meet does not matter as long as both operands
+// agree. The problem: X; S, the scales' type; kThreads, kOwn, kEach, kStep, kAhead; kGrids: blocks that a warp's chunks
+// may be of; kEven: no warp's chunks end behind the sum; kRows, 8 at most; kHasZero, and without them kZero, which
+// stands for 0 in the packed weights; kSharedBytes; Constants {columns, depth, rows; chunks: of a column; blocks: of a
+// column; block: chunks that share a scale; tiles: of columns; slices: blocks of threads for the columns; parts: of
+// threads that have a part of the result}
 //   const u8* zeros(p)               packed zero points, if there are any
 //   Given given(p, c, r, m), epilogue(s, given)   what the expression after the sum reads, and the expression
 //   store(p, c, r, m, value)         into the result that column m is of
-// and Rows, where a warp's rows of X come from: before(p, c, at) while nothing of them is there, and after(p, c, at,
-// r0) when they are, which gives the row of those from r0 on that this thread reads, lane / 4; any one behind the last.
-// Elements of a row stand kOffset behind those of the sum: a warp's own copy begins with its first chunk.
+// Rows, where a warp's rows of X come from: before(p, c, at) while nothing of them is there, and after(p, c, at, r0)
+// when they are, which gives what this thread reads of those from r0 on; any one behind the last.
+// And Rows::Products, how they are multiplied: add<Rows>(c, at, row, line, sums) for kLines lines from one on, and
+// put(at, sums), which puts a warp's sums where its weights were: row by row, columns side by side.
 #pragma once
 #include "backends/cuda/kernels/gemm/mma.cuh"
 
@@ -31,52 +32,12 @@ struct Place {
   u8 *lines, *grid, *rows;
 };
 
-template <class T>
-struct Bits;
-// As floats, weights are the last bits of a significand: kOne + bits, and kMinusOne + zero is what is added then. Where
-// they may stand four bits higher, a sixteenth of that, of which kMinusHigh + zero * kHighStep frees it.
-template <>
-struct Bits<f16> {
-  static const u32 kOne = 0x6400, kMinusOne = 0xe400, kFactor = 0x3c003c00;
-  static const bool kHigh = true;
-  static const u32 kMinusHigh = 0xd400, kHighStep = 16, kSixteenth = 0x2c002c00;
-};
-
-template <>
-struct Bits<bf16> {
-  static const u32 kOne = 0x4300, kMinusOne = 0xc300, kFactor = 0x3f803f80;
-  static const bool kHigh = false;  // seven bits do not hold them
-  static const u32 kMinusHigh = kMinusOne, kHighStep = 1, kSixteenth = kFactor;
-};
-
-// Weights in bits kAt and on of both halves, with `less`, in two instructions.
+// From shared memory, for threads that are active: others keep what they have, which is faster than to read the same.
 #ifdef WOOTZ_ON_HOST
-template <int kAt>
-W_FN u32 weights_of(u32 bits, u32 less) {
-  X each[4];
-  each[0].x = (u16)((bits & 15u << kAt) | Bits<X>::kOne);
-  each[1].x = (u16)((bits >> 16 & 15u << kAt) | Bits<X>::kOne);
-  each[2].x = (u16)less;
-  each[3].x = (u16)(less >> 16);
-  const float factor = kAt == 0 ? 1.0f : 0.0625f;
-  return w_halves<X>(w_get(each[0]) * factor + w_get(each[2]), w_get(each[1]) * factor + w_get(each[3]));
-}
 W_FN void read_active(bool active, const u8* from, Pack<u32, 4>* to) {
   if (active) *to = *(const Pack<u32, 4>*)from;
 }
 #else
-template <int kAt>
-W_FN u32 weights_of(u32 bits, u32 less) {
-  constexpr u32 kMask = 0x000f000fu << kAt, kFactor = kAt == 0 ? Bits<X>::kFactor : Bits<X>::kSixteenth;
-  u32 made;
-  asm("lop3.b32 %0, %1, %2, %3, 0xea;" : "=r"(made) : "r"(bits), "n"(kMask), "r"(Bits<X>::kOne * 0x10001u));
-  if constexpr (Bits<X>::kHigh)
-    asm("fma.rn.f16x2 %0, %0, %1, %2;" : "+r"(made) : "r"(kFactor), "r"(less));
-  else
-    asm("fma.rn.bf16x2 %0, %0, %1, %2;" : "+r"(made) : "r"(kFactor), "r"(less));
-  return made;
-}
-// From shared memory, for threads that are active: others keep what they have, which is faster than to read the same.
 W_FN void read_active(bool active, const u8* from, Pack<u32, 4>* to) {
   asm volatile("{\n .reg .pred p;\n setp.ne.u32 p, %5, 0;\n @p ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];\n}"
                : "+r"(to->v[0]), "+r"(to->v[1]), "+r"(to->v[2]), "+r"(to->v[3])
@@ -129,62 +90,7 @@ W_FN void copy_step(const Operands& p, const Constants& c, const Place& at, int 
   w_commit();
 }
 
-// What frees the eight weights of a word of their zero point, as halves: by column, and by where they stand.
-struct Less {
-  u32 low[2], high[2];
-};
-W_FN Less less_of(const u8* zeros) {
-  Less less;
-#pragma unroll
-  for (int e = 0; e < 2; ++e) {
-    const u32 zero = kHasZero ? (u32)zeros[e * 8] : (u32)kZero;
-    less.low[e] = (Bits<X>::kMinusOne | zero) * 0x10001u;
-    less.high[e] = (Bits<X>::kMinusHigh | zero * Bits<X>::kHighStep) * 0x10001u;
-  }
-  return less;
-}
-
-// Operand i of product s of a thread.
-template <int kOperand>
-W_FN u32 operand_of(u32 word, const Less& less) {
-  if constexpr (Bits<X>::kHigh && kOperand % 2 == 1)
-    return weights_of<4>(word >> (kOperand / 2 * 8), less.high[1]);
-  else
-    return weights_of<0>(word >> (kOperand * 4), less.low[kOperand % 2]);
-}
-
 typedef float Sums[kOwn][4];
-
-// sums += the products of a line, times its scales; what lies behind the last chunk is none.
-template <class Rows>
-W_FN void add_line(const Constants& c, const Place& at, const u8* row, int line, Pack<u32, 4> (&x)[2], Sums& sums) {
-  const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-  const bool in = kEven || at.first + line < c.chunks;
-  const int chunk = in ? at.first + line : c.chunks - 1;
-  const u8* const own = row + ((Rows::kFromFirst ? line : chunk) * kChunk + t * 16) * 2;
-#pragma unroll
-  for (int half = 0; half < 2; ++half)
-    if constexpr (Rows::kShared)
-      read_active(g < kRows, own + half * kPiece, &x[half]);
-    else
-      x[half] = *(const Pack<u32, 4>*)(own + half * kPiece);
-  const int block = in ? chunk / c.block - at.first / c.block : 0;
-#pragma unroll
-  for (int o = 0; o < kOwn; ++o) {
-    const Pack<u32, 4> bits = *(const Pack<u32, 4>*)(line_at(at, line) + o * kTileBytes);
-    const int grid = o * kGrids + block;
-    const Less less = less_of(at.grid + kZerosAt + grid * kTile + g);
-    float products[4] = {};
-#pragma unroll
-    for (int s = 0; s < 4; ++s)
-      w_mma<X>(products, operand_of<0>(bits.v[s], less), operand_of<1>(bits.v[s], less), operand_of<2>(bits.v[s], less),
-               operand_of<3>(bits.v[s], less), x[s / 2].v[s % 2 * 2], x[s / 2].v[s % 2 * 2 + 1]);
-    const S* const scale = (const S*)(at.grid + grid * kScaleBytes) + g;
-#pragma unroll
-    for (int e = 0; e < 4; ++e)
-      if (kRows > 1 || e % 2 == 0) sums[o][e] += in ? products[e] * w_get(scale[e / 2 * 8]) : 0.0f;
-  }
-}
 
 // Result i of the block's: columns side by side, row after row.
 struct ResultAt {
@@ -194,19 +100,6 @@ struct ResultAt {
 W_FN ResultAt result_at(const Constants& c, int tile, int r0, int i) {
   const int r = r0 + i / (kOwn * kTile), m = tile * kTile + i % (kOwn * kTile);
   return {r, m, i < kOwn * kTile * kRows && r < c.rows && m < c.columns};
-}
-
-// Where a warp's weights were, its sums are put: row by row, columns side by side.
-W_FN void put_sums(const Place& at, const Sums& sums) {
-  const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-  w_meet<32, kWarps>((int)threadIdx.x / 32);
-  float* const to = (float*)at.lines;
-#pragma unroll
-  for (int o = 0; o < kOwn; ++o)
-#pragma unroll
-    for (int e = 0; e < 4; ++e)
-      if (const int r = t * 2 + e % 2; r < kRows) to[(r * kOwn + o) * kTile + g + e / 2 * 8] = sums[o][e];
-  __syncthreads();
 }
 
 template <class Rows>
@@ -234,19 +127,22 @@ W_FN void multiply(const Operands& p, const Constants& c, Rows rows) {
       read[i] = given(p, c, of.r, of.m);
   const u8* const row = rows.after(p, c, at, r0);
   Sums sums = {};
-  Pack<u32, 4> x[2] = {};
+  typename Rows::Products products;
 #pragma unroll 1
   for (int line = 0; line < kEach; line += kStep) {
     w_wait<kAhead / kStep - 1>();
     if (line == 0) w_meet<32, kWarps>(warp);  // scales are of the warp's other threads, too
 #pragma unroll
-    for (int s = 0; s < kStep; ++s) add_line<Rows>(c, at, row, line + s, x, sums);
+    for (int s = 0; s < kStep; s += Rows::Products::kLines)
+      products.template add<Rows>(c, at, row, line + s, sums);
     if constexpr (kAhead < kEach)
       copy_step(p, c, at, line + kAhead);
     else
       w_commit();
   }
-  put_sums(at, sums);
+  w_meet<32, kWarps>(warp);
+  products.put(at, sums);
+  __syncthreads();
   const float* const all = (const float*)memory;
 #pragma unroll
   for (int k = 0; k < kResults; ++k) {

@@ -1,0 +1,26 @@
+// One or two rows of 16-bit floats, normalized, times weights of 4 bits by 8-bit integers on tensor cores. The problem:
+// those of norm/kept.cuh, gemm/row_planes.cuh and gemm/weight_normed.cuh, with kVector 8.
+#pragma once
+#include "backends/cuda/kernels/norm/kept.cuh"
+
+#include "backends/cuda/kernels/gemm/row_planes.cuh"
+#include "backends/cuda/kernels/gemm/weight_normed.cuh"
+
+struct NormedInPlanes : Normed {
+  typedef Planes Products;
+  static constexpr int kBytes = 0;
+
+  W_M const u8* after(const Operands& p, const Constants& c, const Place& at, int r0) {
+    rows(
+        p, c, r0, [&](Values(&v)[kPacks], const X*) { normalize(c, v); },
+        [&](int r, int pack, const Pack<X, kVector>& x, bool in) {
+          Pack<u32, 4> words;
+#pragma unroll
+          for (int i = 0; i < 4; ++i) words.v[i] = (u32)x.v[i * 2].x | (u32)x.v[i * 2 + 1].x << 16;
+          keep_planes(at, r, pack, words, in);
+        });
+    return own_plane(at);
+  }
+};
+
+W_FN void kernel(const Operands& p, const Constants& c) { multiply(p, c, NormedInPlanes()); }
