@@ -1,9 +1,9 @@
 // Rows of 16-bit floats times weights of 4 bits by 8-bit integers on tensor cores. Of a row, kRun chunks share a step, by
 // which its elements are integers of 22 bits: three digits, signed bytes, in three planes, which are columns of one
 // product. The step is 2 to the power of -20 of the largest element's power: of f16, elements from a thousandth of that
-// one on are exact, smaller ones off by half a millionth of it at most. Weights are the upper bits of a byte, four of
-// which take one or two instructions. Sums are exact until they meet a scale. The problem: that of
-// gemm/weight_chunks.cuh, with kRows 2 at most; kRun: chunks side by side of one block of the weights, 2 at most.
+// one on are exact, smaller ones off by half a millionth of it at most. Sums are exact until they meet a scale. The
+// problem: that of gemm/weight_chunks.cuh, with kRows 2 at most; kRun: chunks side by side of one block of the weights,
+// 2 at most.
 #pragma once
 #include "backends/cuda/kernels/gemm/weight_chunks.cuh"
 
@@ -35,15 +35,15 @@ W_FN float largest_of_run(const Pack<u32, 4>& x) {
   return w_get(each);
 }
 
-// By `inverse`, elements become numbers of steps; `scale` takes results back, which are of 16 times the weights. Where an
-// element is infinite or no number, results are none. Steps of elements below 2 to the power of -95 get no smaller.
+// By `inverse`, elements become numbers of steps; `scale` takes results back. Where an element is infinite or no number,
+// results are none. Steps of elements below 2 to the power of -95 get no smaller.
 struct Step {
   float inverse, scale;
 };
 W_FN Step step_of(float largest) {
   constexpr u32 kLeast = 32, kNone = 255;
   const u32 own = w_f2bits(largest) >> 23, power = own > kLeast ? own : kLeast;
-  return {w_bits2f((274 - power) << 23), power == kNone ? W_NAN : w_bits2f((power - 24) << 23)};
+  return {w_bits2f((274 - power) << 23), power == kNone ? W_NAN : w_bits2f((power - 20) << 23)};
 }
 
 // Four neighbours as three digits each, those of the second and the third one after the other way round, as packed
@@ -87,32 +87,27 @@ W_FN void keep_planes(const Place& at, int r, int i, const Pack<u32, 4>& x, bool
   if (i % (kRun * 8) == 0) ((float*)(at.rows + kStepsAt - kRowsAt))[i / (kRun * 8) * kRows + r] = step.scale;
 }
 
+// Columns of a product: digits 0 to 2 of row 0, one that is none, digits of row 1. Rows of a product: a word of weights
+// as it is, which is 16 times the weights of the tile's columns from the eighth on and those of the first eight, and the
+// former alone: of four weights, an instruction. Where zero is another packed weight than 0, the sums of digits take it
+// away: they are the product with ones.
 struct Planes {
   static constexpr int kLines = kRun;
-  static constexpr bool kBalanced = !kHasZero && kZero == 8;  // weights are signed, by one bit
-  static constexpr u32 kTurned = kBalanced ? 0x80808080u : 0;
-  static constexpr int kOne = 0x4b400000;  // the bits of 1.5 * 2^23: what is added to them is added to the float
+  static constexpr u32 kOne = 0x4b400000;  // of 1.5 * 2^23: an integer that is added to the bits is added to the float
   Pack<u32, 4> x[kRun] = {};
 
   W_M static void product(int (&sums)[4], u32 first, u32 second, u32 x0, u32 x1) {
     constexpr u32 kMask = 0xf0f0f0f0u;
-    const u32 a0 = (first << 4 & kMask) ^ kTurned, a1 = (first & kMask) ^ kTurned;
-    const u32 a2 = (second << 4 & kMask) ^ kTurned, a3 = (second & kMask) ^ kTurned;
-    if constexpr (kBalanced)
-      w_mma<s8>(sums, a0, a1, a2, a3, x0, x1);
-    else
-      w_mma<u8>(sums, a0, a1, a2, a3, x0, x1);
+    w_mma<u8>(sums, first, first & kMask, second, second & kMask, x0, x1);
   }
-  // Of each column, 16 times the sum of x alone: what a zero point takes away of each step.
-  W_M void sum_x(int (&sums)[4]) const {
-    constexpr u32 kOnes = 0x10101010u;
+  W_M void sum_digits(int (&sums)[4]) const {
+    constexpr u32 kOnes = 0x01010101u;
 #pragma unroll
     for (int h = 0; h < kRun * 2; ++h)
       w_mma<u8>(sums, kOnes, kOnes, kOnes, kOnes, x[h / 2].v[h % 2 * 2], x[h / 2].v[h % 2 * 2 + 1]);
   }
 
-  // A run of lines; what lies behind the last chunk is none. The columns of a product: planes 0 to 2 of row 0 and
-  // another, then those of row 1.
+  // A run of lines; what lies behind the last chunk is none.
   template <class Rows>
   W_M void add(const Constants& c, const Place& at, const u8* row, int line, Sums& sums) {
     const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
@@ -121,48 +116,54 @@ struct Planes {
 #pragma unroll
     for (int h = 0; h < kRun; ++h)
       read_active(g % 4 < kPlanes && g / 4 < kRows, row + (chunk + h) * (kRows * kRowBytes), &x[h]);
-    int taken[4] = {};
-    if constexpr (kHasZero) sum_x(taken);
+    int digits[4] = {};
+    if constexpr (kHasZero || kZero != 0) sum_digits(digits);
     const float step = ((const float*)(at.rows + kStepsAt - kRowsAt))[chunk / kRun * kRows + t / 2 % kRows];
     const int block = in ? chunk / c.block - at.first / c.block : 0;
 #pragma unroll
     for (int o = 0; o < kOwn; ++o) {
       const int grid = o * kGrids + block;
-      int made[4];
-#pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        made[e] = kOne;
-        if constexpr (kHasZero) made[e] -= taken[e] * (int)at.grid[kZerosAt + grid * kTile + g + e / 2 * 8];
-      }
+      int made[4] = {(int)(kOne * 2), (int)(kOne * 2), (int)kOne, (int)kOne};
 #pragma unroll
       for (int h = 0; h < kRun * 2; ++h) {
         const Pack<u32, 4> bits = *(const Pack<u32, 4>*)(line_at(at, line + h / 2) + o * kTileBytes);
         product(made, bits.v[h % 2 * 2], bits.v[h % 2 * 2 + 1], x[h / 2].v[h % 2 * 2], x[h / 2].v[h % 2 * 2 + 1]);
       }
-      const S* const scale = (const S*)(at.grid + grid * kScaleBytes) + g;
 #pragma unroll
-      for (int e = 0; e < 4; ++e)
-        sums[o][e] += in ? (w_bits2f((u32)made[e]) - w_bits2f(kOne)) * (w_get(scale[e / 2 * 8]) * step) : 0.0f;
+      for (int half = 0; half < 2; ++half) {
+        const float scale = w_get(((const S*)(at.grid + grid * kScaleBytes))[g + half * 8]) * step;
+        const u32 zero = kHasZero ? (u32)at.grid[kZerosAt + grid * kTile + g + half * 8] : (u32)kZero;
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+          const u32 own = (u32)made[half * 2 + e] - (half == 0 ? (u32)made[2 + e] : 0u);
+          const float taken = w_bits2f(kOne + zero * (half == 0 ? 1u : 16u) * (u32)digits[e]);
+          sums[o][half * 2 + e] += in ? (w_bits2f(own) - taken) * scale : 0.0f;
+        }
+      }
     }
   }
 
   W_M void put(const Place& at, const Sums& sums) const {
     const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-    float* const to = (float*)at.lines;
+    float joined[kOwn][2];
 #pragma unroll
     for (int o = 0; o < kOwn; ++o)
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const float last = __shfl_xor_sync(0xffffffffu, sums[o][half * 2], 1);
-        if (t % 2 == 0 && t / 2 < kRows)
-          to[(t / 2 * kOwn + o) * kTile + g + half * 8] =
-              sums[o][half * 2] * 65536.0f + sums[o][half * 2 + 1] * 256.0f + last;
-      }
+      for (int half = 0; half < 2; ++half)
+        joined[o][half] = sums[o][half * 2] * 65536.0f + sums[o][half * 2 + 1] * 256.0f +
+                          __shfl_xor_sync(0xffffffffu, sums[o][half * 2], 1);
+    if (t % 2 != 0 || t / 2 >= kRows) return;
+    float* const to = (float*)at.lines + t / 2 * (kOwn * kTile) + g;
+#pragma unroll
+    for (int o = 0; o < kOwn; ++o) {
+      to[o * kTile] = joined[o][0];
+      to[o * kTile + 8] = joined[o][1] * 0.0625f;
+    }
   }
 };
 
-// What a thread reads of rows in planes.
+// What a thread reads of rows in planes, if it is one of those that do.
 W_FN const u8* own_plane(const Place& at) {
   const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-  return at.rows + g / 4 % kRows * kRowBytes + g % 4 % kPlanes * kChunk + t * kPiece;
+  return at.rows + g / 4 * kRowBytes + g % 4 * kChunk + t * kPiece;
 }
