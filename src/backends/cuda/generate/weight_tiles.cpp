@@ -178,7 +178,7 @@ Status add_norm(const Problem& norm, const BindArgs& args, const WeightTiles& n,
   source->fixed("kRowThreads", threads);
   source->fixed("kPacks", kept);
   source->fixed("kVector", kVector);
-  if (d.run == 0) source->fixed("kDepth", n.depth);
+  source->fixed("kDepth", n.depth);
   source->fixed("kCentered", norm.as<NormParams>().kind == NormKind::kLayer);
   source->fixed("kToLength", 0);
   source->fixed_real("kEpsilon", norm.as<NormParams>().epsilon);

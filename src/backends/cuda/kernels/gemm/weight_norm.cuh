@@ -16,11 +16,13 @@ struct NormedRows : Normed {
 
   // As the kernels of norms do, with the same bits.
   W_M const u8* after(const Operands& p, const Constants& c, const Place&, int r0) {
-    rows(
-        p, c, r0, [&](Values(&v)[kPacks], const X*) { normalize(c, v); },
-        [&](int r, int pack, const Pack<X, kVector>& x, bool in) {
-          if (in) kept[r * kPitch + pack] = x;
-        });
+    Values v[kPacks];
+    read(p, c, r0, v);
+    normalize(c, v);
+    finish(c, v, [&](int r, int pack, const Pack<X, kVector>& x, bool in) {
+      if (in) kept[r * kPitch + pack] = x;
+    });
+    __syncthreads();
     return (const u8*)(kept + threadIdx.x % 32 / 4 % kRows * kPitch);
   }
 };

@@ -10,34 +10,35 @@
 struct Normed {
   Parameters given[kPacks];
 
-  W_M void read(const Operands& p, const Constants& c) {
+  W_M void read_parameters(const Operands& p, const Constants& c) {
+#pragma unroll
+    for (int j = 0; j < kPacks; ++j)
+      given[j] = parameters(p, within(threadIdx.x % kRowThreads + j * kRowThreads, c.packs));
+  }
+  W_M void before(const Operands& p, const Constants& c, const Place&) {
+    if constexpr (kEarly) read_parameters(p, c);
+  }
+  // A thread's packs of its row of those from r0 on, 0 behind its end; and the parameters, unless they are there.
+  W_M const X* read(const Operands& p, const Constants& c, int r0, Values (&v)[kPacks]) {
+    const Pack<X, kVector>* const row =
+        (const Pack<X, kVector>*)(p.x + (s64)within(r0 + (int)threadIdx.x / kRowThreads, c.rows) * c.depth);
 #pragma unroll
     for (int j = 0; j < kPacks; ++j) {
       const int pack = threadIdx.x % kRowThreads + j * kRowThreads;
-      given[j] = pack < c.packs ? parameters(p, pack) : Parameters{};
-    }
-  }
-  W_M void before(const Operands& p, const Constants& c, const Place&) {
-    if constexpr (kEarly) read(p, c);
-  }
-  // norm(v, row) normalizes; keep(r, pack, x, in) for the packs of row r from r0 on, `in` unless one is behind its end.
-  // All threads of a warp call it at once, packs side by side for neighbours.
-  template <class Norm, class Keep>
-  W_M void rows(const Operands& p, const Constants& c, int r0, const Norm& norm, const Keep& keep) {
-    const int thread = threadIdx.x % kRowThreads, own = threadIdx.x / kRowThreads;
-    const Pack<X, kVector>* const row = (const Pack<X, kVector>*)(p.x + (s64)within(r0 + own, c.rows) * c.depth);
-    Values v[kPacks];
-#pragma unroll
-    for (int j = 0; j < kPacks; ++j) {
-      const int pack = thread + j * kRowThreads;
       v[j] = Values{};
       if (pack >= c.packs) continue;
       const Pack<X, kVector> x = row[pack];
 #pragma unroll
       for (int k = 0; k < kVector; ++k) v[j].v[k] = (A)w_get(x.v[k]);
     }
-    if constexpr (!kEarly) read(p, c);
-    norm(v, (const X*)row);
+    if constexpr (!kEarly) read_parameters(p, c);
+    return (const X*)row;
+  }
+  // Scaled: keep(r, pack, x, in) for packs of row r from r0 on, `in` unless one is behind its end. All threads of a warp
+  // call it at once, packs side by side for neighbours.
+  template <class Keep>
+  W_M void finish(const Constants& c, const Values (&v)[kPacks], const Keep& keep) const {
+    const int thread = threadIdx.x % kRowThreads;
 #pragma unroll
     for (int j = 0; j < kPacks; ++j) {
       const int pack = thread + j * kRowThreads;
@@ -45,8 +46,7 @@ struct Normed {
       Pack<X, kVector> made;
 #pragma unroll
       for (int k = 0; k < kVector; ++k) made.v[k] = Put<X>::to(scaled(given[j], k, v[j].v[k]));
-      keep(own, pack, made, pack < c.packs);
+      keep((int)threadIdx.x / kRowThreads, pack, made, pack < c.packs);
     }
-    __syncthreads();
   }
 };
