@@ -12,7 +12,7 @@
 //   const u8* zeros(p)               packed zero points, if there are any
 //   Given given(p, c, r, m), epilogue(s, given)   what the expression after the sum reads, and the expression
 //   store(p, c, r, m, value)         into the result that column m is of
-// Rows, where a warp's rows of X come from: before(p, c, at) while nothing of them is there, and after(p, c, at, r0)
+// Rows, where a warp's rows of X come from: before(p, c, r0) while nothing of them is there, and after(p, c, at, r0)
 // when they are, which gives what this thread reads of those from r0 on; any one behind the last.
 // And Rows::Products, how they are multiplied: add<Rows>(c, at, row, line, sums) for kLines lines from one on, and
 // put(at, sums), which puts a warp's sums where its weights were: row by row, columns side by side.
@@ -118,7 +118,7 @@ W_FN void multiply(const Operands& p, const Constants& c, Rows rows) {
   copy_grid(p, c, at);
 #pragma unroll
   for (int line = 0; line < kAhead; line += kStep) copy_step(p, c, at, line);
-  rows.before(p, c, at);
+  rows.before(p, c, r0);
   w_after();
   Given read[kResults];
 #pragma unroll

@@ -15,9 +15,9 @@ struct NormedRows : Normed {
   Pack<X, kVector>* kept;
 
   // As the kernels of norms do, with the same bits.
-  W_M const u8* after(const Operands& p, const Constants& c, const Place&, int r0) {
+  W_M const u8* after(const Operands& p, const Constants& c, const Place&, int) {
     Values v[kPacks];
-    read(p, c, r0, v);
+    read(p, c, v);
     normalize(c, v);
     finish(c, v, [&](int r, int pack, const Pack<X, kVector>& x, bool in) {
       if (in) kept[r * kPitch + pack] = x;

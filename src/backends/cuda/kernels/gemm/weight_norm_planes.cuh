@@ -11,14 +11,14 @@ struct NormedInPlanes : Normed {
   static constexpr int kBytes = 0;
 
   // Warps without a pack of the row only meet the others.
-  W_M const u8* after(const Operands& p, const Constants& c, const Place& at, int r0) {
+  W_M const u8* after(const Operands& p, const Constants& c, const Place& at, int) {
     __shared__ Told told;
     const bool idle = w_leaves((int)threadIdx.x % kRowThreads / 32 * 32 >= c.packs);
     Values v[kPacks];
     Moments of_warp = {};
     if (!idle) {
-      const X* const row = read(p, c, r0, v);
-      of_warp = sums_of_warp(moments_of(c, v, (float)w_get(row[0])));
+      read(p, c, v);
+      of_warp = sums_of_warp(moments_of(c, v, w_get(((const X*)row)[0])));
       tell(of_warp, told);
     }
     if constexpr (kRowWarps > 0) __syncthreads();

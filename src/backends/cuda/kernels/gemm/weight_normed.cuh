@@ -9,19 +9,19 @@
 
 struct Normed {
   Parameters given[kPacks];
+  const Pack<X, kVector>* row;  // of this thread
 
   W_M void read_parameters(const Operands& p, const Constants& c) {
 #pragma unroll
     for (int j = 0; j < kPacks; ++j)
       given[j] = parameters(p, within(threadIdx.x % kRowThreads + j * kRowThreads, c.packs));
   }
-  W_M void before(const Operands& p, const Constants& c, const Place&) {
+  W_M void before(const Operands& p, const Constants& c, int r0) {
+    row = (const Pack<X, kVector>*)(p.x + (s64)within(r0 + (int)threadIdx.x / kRowThreads, c.rows) * c.depth);
     if constexpr (kEarly) read_parameters(p, c);
   }
-  // A thread's packs of its row of those from r0 on, 0 behind its end; and the parameters, unless they are there.
-  W_M const X* read(const Operands& p, const Constants& c, int r0, Values (&v)[kPacks]) {
-    const Pack<X, kVector>* const row =
-        (const Pack<X, kVector>*)(p.x + (s64)within(r0 + (int)threadIdx.x / kRowThreads, c.rows) * c.depth);
+  // A thread's packs of its row, 0 behind its end; and the parameters, unless they are there.
+  W_M void read(const Operands& p, const Constants& c, Values (&v)[kPacks]) {
 #pragma unroll
     for (int j = 0; j < kPacks; ++j) {
       const int pack = threadIdx.x % kRowThreads + j * kRowThreads;
@@ -32,7 +32,6 @@ struct Normed {
       for (int k = 0; k < kVector; ++k) v[j].v[k] = (A)w_get(x.v[k]);
     }
     if constexpr (!kEarly) read_parameters(p, c);
-    return (const X*)row;
   }
   // Scaled: keep(r, pack, x, in) for packs of row r from r0 on, `in` unless one is behind its end. All threads of a warp
   // call it at once, packs side by side for neighbours.

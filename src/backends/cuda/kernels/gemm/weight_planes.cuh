@@ -8,7 +8,7 @@ struct RowsInPlanes {
   typedef Planes Products;
   static constexpr int kBytes = 0;
 
-  W_M void before(const Operands&, const Constants&, const Place&) const {}
+  W_M void before(const Operands&, const Constants&, int) const {}
   W_M const u8* after(const Operands& p, const Constants& c, const Place& at, int r0) const {
     copy_rows(p, c, at, r0, [&](int r, int piece, const Pack<u32, 4>& x) {
       keep_planes(at, r, at.first * 8 + piece, x, r < kRows);

@@ -10,7 +10,7 @@ struct PlainRows {
   static constexpr int kPitch = kEach * kChunk * 2 + kPiece;  // rows in different banks
   static constexpr int kBytes = kShared ? kRows * kPitch : 0;
 
-  W_M void before(const Operands&, const Constants&, const Place&) const {}
+  W_M void before(const Operands&, const Constants&, int) const {}
   W_M const u8* after(const Operands& p, const Constants& c, const Place& at, int r0) const {
     const int g = threadIdx.x % 32 / 4 % kRows;
     if constexpr (!kShared) return (const u8*)(p.x + (s64)within(r0 + g, c.rows) * c.depth);

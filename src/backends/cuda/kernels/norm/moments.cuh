@@ -84,7 +84,7 @@ W_FN Moments all_of_row(const Moments& of_warp, const Told& told) {
 W_FN void normalize_by(const Constants& c, const Moments& all, Values (&v)[kPacks]) {
   const float mean = kCentered ? all.sum / (float)c.length : 0.0f;
   const float variance = all.squares / (float)c.length - mean * mean;  // what is no number stays none
-  const float factor = inverse_root((variance < 0 ? 0.0f : variance) + kEpsilon);
+  const float factor = inverse_root((variance < 0 ? 0.0f : variance) + (float)kEpsilon);
 #pragma unroll
   for (int j = 0; j < kPacks; ++j)
 #pragma unroll
