@@ -67,6 +67,7 @@ int64_t grids_of(int64_t run, int64_t block) {
 
 // Planes and steps of a chunk of a row.
 constexpr int64_t kPlaneBytes = 3 * kChunk, kStepBytes = 4;
+constexpr int64_t kOfNorm = 128;  // bytes that a warp's normalization declares
 
 Division divide(const WeightTiles& n, const Problem& p, bool normed, bool planes) {
   Division d;
@@ -79,8 +80,6 @@ Division divide(const WeightTiles& n, const Problem& p, bool normed, bool planes
   const bool pairs = d.each % 2 == 0 && n.chunks() % 2 == 0 && n.block_chunks() % 2 == 0;
   if (planes) d.run = d.step = pairs ? 2 : 1;
   while (d.step * d.own < 4 && d.each % (d.step * 2) == 0) d.step *= 2;
-  const int64_t most = kWeightsAhead / (d.warps * d.own * kTileBytes);
-  d.ahead = d.each <= most ? d.each : most / d.step * d.step;
   d.grids = std::min(n.blocks(), grids_of(d.each, n.block_chunks()));
   const int64_t scale = static_cast<int64_t>(dtype_bytes(p.inputs[2].dtype, 1));
   d.grid_bytes = d.own * d.grids * kTile * (scale + (p.num_main > 3 ? 1 : 0));
@@ -88,7 +87,17 @@ Division divide(const WeightTiles& n, const Problem& p, bool normed, bool planes
   d.rows_kept = !planes && !normed && d.warps * n.at_once() * pitch <= kRowsKept;
   if (d.rows_kept) d.row_bytes = n.at_once() * pitch;
   if (planes) d.row_bytes = n.at_once() * d.each * (kPlaneBytes + kStepBytes);
+  const int64_t left = kMostShared / d.warps - kOfNorm - d.grid_bytes - d.row_bytes;
+  const int64_t most = std::min(kWeightsAhead / d.warps, std::max<int64_t>(left, 0)) / (d.own * kTileBytes);
+  d.ahead = d.each <= most ? d.each : std::max(most / d.step, int64_t{1}) * d.step;
   return d;
+}
+
+// Rows are planes of digits where they are few and there is room for them.
+Division division_of(bool planes, const WeightTiles& n, const Problem& p, bool normed) {
+  if (planes && n.rows <= kMostInPlanes)
+    if (const Division d = divide(n, p, normed, true); d.shared() + d.warps * kOfNorm <= kMostShared) return d;
+  return divide(n, p, normed, false);
 }
 
 Result<WeightTiles> tiles_of(const Problem& p, std::span<const Dims> in, const Dims& y) {
@@ -168,7 +177,7 @@ Status add_norm(const Problem& norm, const BindArgs& args, const WeightTiles& n,
   WOOTZ_RETURN_IF_ERROR(check_norm(norm, args, n));
   const int64_t threads = d.threads() / n.at_once(), packs = n.depth / kVector;  // of a row
   const int64_t rows = d.run > 0 ? 0 : n.at_once() * (packs + 1) * 16;
-  const int64_t kept = parts(packs, threads), shared = rows + d.threads() * 4;
+  const int64_t kept = parts(packs, threads), shared = rows + d.warps * kOfNorm;
   if (kept > kMostPacks || shared > kMostDeclared || shared + d.shared() > kMostShared)
     return unsupported("{} rows of {}, normalized", n.at_once(), n.depth);
   bool early = true;
@@ -203,7 +212,7 @@ Status generate(bool planes, const Problem& problem, const BindArgs& args, std::
   WOOTZ_RETURN_IF_ERROR(check_packed(step, args, sizes));
   const bool zeros = p.num_main > 3;
   const bool normed = step.norm.has_value();
-  const Division d = divide(n, p, normed, planes && n.rows <= kMostInPlanes);
+  const Division d = division_of(planes, n, p, normed);
   if (d.shared() > kMostShared) return unsupported("{} columns of {}", d.own * kTile, n.depth);
   KernelSource source(kFiles[d.run > 0 ? 1 : 0][normed ? 1 : 0], transient(problem, args));
   if (normed) {
@@ -246,13 +255,15 @@ Status generate(bool planes, const Problem& problem, const BindArgs& args, std::
   return source.finish(size, launches);
 }
 
-double estimate(const Problem& p, int64_t most_rows, double more) {
+double estimate(bool planes, const Problem& p) {
   const Result<NarrowStep> step = narrow_step(p);
   if (!step.ok()) return 0;
   const Result<WeightTiles> n = at_optimum(*step);
-  if (!n.ok() || n->rows > std::min(step->norm ? kMostNormed : kMostRows, most_rows)) return 0;
+  const bool normed = step->norm.has_value();
+  if (!n.ok() || n->rows > (normed ? kMostNormed : kMostRows)) return 0;
+  if (planes && division_of(true, *n, step->product, normed).run == 0) return 0;
   const double passes = static_cast<double>((n->rows + 7) / 8);
-  return (step->norm ? 2 : 1.5) + passes * static_cast<double>(n->weight_bytes()) / 3e6 + more;
+  return (normed ? 2 : 1.5) + passes * static_cast<double>(n->weight_bytes()) / 3e6 - (planes ? 0.3 : 0);
 }
 
 }  // namespace
@@ -266,9 +277,9 @@ Status generate_weight_planes(const Problem& problem, const BindArgs& args, std:
   return generate(true, problem, args, launches);
 }
 
-double estimate_weight_tiles(const Problem& p) { return estimate(p, kMostRows, 0); }
+double estimate_weight_tiles(const Problem& p) { return estimate(false, p); }
 
-double estimate_weight_planes(const Problem& p) { return estimate(p, kMostInPlanes, -0.3); }
+double estimate_weight_planes(const Problem& p) { return estimate(true, p); }
 
 Result<std::optional<PackedForm>> pack_weight_tiles(const Problem& p, int input, const HostTensor& source) {
   WOOTZ_ASSIGN_OR_RETURN(const NarrowStep step, narrow_step(p));
