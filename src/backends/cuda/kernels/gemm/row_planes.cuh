@@ -112,7 +112,7 @@ struct Planes {
   W_M void add(const Constants& c, const Place& at, const u8* row, int line, Sums& sums) {
     const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
     const bool in = kEven || at.first + line < c.chunks;
-    const int chunk = in ? at.first + line : c.chunks - kRun;
+    const int chunk = at.first + line;
 #pragma unroll
     for (int h = 0; h < kRun; ++h)
       read_active(g % 4 < kPlanes && g / 4 < kRows, row + (chunk + h) * (kRows * kRowBytes), &x[h]);
