@@ -132,6 +132,10 @@ template <class T> static inline T __shfl_xor_sync(unsigned, T v, int m) {
   T* s = (T*)w_slots(); const unsigned t = w_host->fiber % 32;
   s[t] = v; w_warp(); const T r = s[t ^ (unsigned)m]; w_warp(); return r;
 }
+static inline unsigned __reduce_max_sync(unsigned mask, unsigned v) {
+  for (int m = 1; m < 32; m *= 2) { const unsigned o = __shfl_xor_sync(mask, v, m); v = o > v ? o : v; }
+  return v;
+}
 template <class X> static inline void w_add(int& d, unsigned a, unsigned b) {
   for (int k = 0; k < 32; k += 8) d = (int)((unsigned)d + (unsigned)((X)(a >> k) * (signed char)(b >> k)));
 }

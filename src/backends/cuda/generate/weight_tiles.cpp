@@ -36,7 +36,7 @@ int64_t parts(int64_t count, int64_t each) { return (count + each - 1) / each; }
 struct Division {
   int64_t own = 1, warps = 1, each = 1, step = 1, ahead = 1, grids = 1;  // as in gemm/weight_chunks.cuh
   bool even = false, rows_kept = false;
-  int64_t run = 0;                        // as in gemm/row_planes.cuh; 0: rows are no planes
+  int64_t run = 0, same = 0;              // as in gemm/row_planes.cuh; 0: rows are no planes
   int64_t grid_bytes = 0, row_bytes = 0;  // of a warp
   int64_t threads() const { return warps * 32; }
   int64_t shared() const { return warps * (ahead * own * kTileBytes + grid_bytes + row_bytes); }
@@ -78,7 +78,9 @@ Division divide(const WeightTiles& n, const Problem& p, bool normed, bool planes
   d.each = parts(n.chunks(), d.warps);
   d.even = d.each * d.warps == n.chunks();
   const bool pairs = d.each % 2 == 0 && n.chunks() % 2 == 0 && n.block_chunks() % 2 == 0;
-  if (planes) d.run = d.step = pairs ? 2 : 1;
+  if (planes) d.run = d.step = d.same = pairs ? 2 : 1;
+  const bool fours = normed ? d.warps >= n.at_once() && n.chunks() % 4 == 0 : d.each % 4 == 0;
+  if (planes && fours) d.same = 4;
   while (d.step * d.own < 4 && d.each % (d.step * 2) == 0) d.step *= 2;
   d.grids = std::min(n.blocks(), grids_of(d.each, n.block_chunks()));
   const int64_t scale = static_cast<int64_t>(dtype_bytes(p.inputs[2].dtype, 1));
@@ -221,7 +223,10 @@ Status generate(bool planes, const Problem& problem, const BindArgs& args, std::
     source.fixed("kThreads", d.threads());
     if (d.run == 0) source.fixed("kRowsShared", d.rows_kept);
   }
-  if (d.run > 0) source.fixed("kRun", d.run);
+  if (d.run > 0) {
+    source.fixed("kRun", d.run);
+    source.fixed("kSame", d.same);
+  }
   source.fixed("kRows", n.at_once());
   source.fixed("kOwn", d.own);
   source.fixed("kEach", d.each);

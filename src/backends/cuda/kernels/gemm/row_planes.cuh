@@ -1,9 +1,9 @@
-// Rows of 16-bit floats times weights of 4 bits by 8-bit integers on tensor cores. Of a row, kRun chunks share a step, by
+// Rows of 16-bit floats times weights of 4 bits by 8-bit integers on tensor cores. Of a row, kSame chunks share a step, by
 // which its elements are integers of 22 bits: three digits, signed bytes, in three planes, which are columns of one
 // product. The step is 2 to the power of -20 of the largest element's power: of f16, elements from a thousandth of that
 // one on are exact, smaller ones off by half a millionth of it at most. Sums are exact until they meet a scale. The
 // problem: that of gemm/weight_chunks.cuh, with kRows 2 at most; kRun: chunks side by side of one block of the weights,
-// 2 at most.
+// 2 at most; kSame: a multiple of it, 4 at most. With 4, a warp's threads have chunks of one step.
 #pragma once
 #include "backends/cuda/kernels/gemm/weight_chunks.cuh"
 
@@ -23,15 +23,24 @@ W_FN u32 bytes_of(u32 low, u32 high) {
 #endif
 }
 
-// The largest of |x| of threads that have a run of chunks of a row, as a float; no number where one is none.
-W_FN float largest_of_run(const Pack<u32, 4>& x) {
+// The largest of |x| of threads that have chunks of one step, as a float; no number where one is none. Their bits are in
+// the same order.
+W_FN float largest_of(const Pack<u32, 4>& x) {
+  constexpr u32 kAll = 0xffffffffu;
   u32 most = 0;
 #pragma unroll
   for (int i = 0; i < 4; ++i) most = w_largest<X>(most, x.v[i] & 0x7fff7fffu);
+  most = w_largest<X>(most, most >> 16) & 0xffffu;
+  if constexpr (kSame == 4)
+    most = __reduce_max_sync(kAll, most);
+  else
 #pragma unroll
-  for (int m = 1; m < kRun * 8; m *= 2) most = w_largest<X>(most, __shfl_xor_sync(0xffffffffu, most, m));
+    for (int m = 1; m < kSame * 8; m *= 2) {
+      const u32 other = __shfl_xor_sync(kAll, most, m);
+      most = other > most ? other : most;
+    }
   X each;
-  each.x = (u16)w_largest<X>(most, most >> 16);
+  each.x = (u16)most;
   return w_get(each);
 }
 
@@ -66,7 +75,7 @@ W_FN Digits digits_of(const float* v, float inverse) {
 // Eight neighbours of row r of the block's: piece i of the row. All threads of a warp call it at once, with pieces side
 // by side for neighbours.
 W_FN void keep_planes(const Place& at, int r, int i, const Pack<u32, 4>& x, bool in) {
-  const Step step = step_of(largest_of_run(x));
+  const Step step = step_of(largest_of(x));
   Digits digits[2];
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
@@ -84,7 +93,7 @@ W_FN void keep_planes(const Place& at, int r, int i, const Pack<u32, 4>& x, bool
 #pragma unroll
   for (int n = 0; n < kPlanes; ++n)
     *(Pack<u32, 2>*)(to + n * kChunk) = Pack<u32, 2>{{digits[0].plane[n], digits[1].plane[n]}};
-  if (i % (kRun * 8) == 0) ((float*)(at.rows + kStepsAt - kRowsAt))[i / (kRun * 8) * kRows + r] = step.scale;
+  if (i % (kSame * 8) == 0) ((float*)(at.rows + kStepsAt - kRowsAt))[i / (kSame * 8) * kRows + r] = step.scale;
 }
 
 // Columns of a product: digits 0 to 2 of row 0, one that is none, digits of row 1. Rows of a product: a word of weights
@@ -118,7 +127,7 @@ struct Planes {
       read_active(g % 4 < kPlanes && g / 4 < kRows, row + (chunk + h) * (kRows * kRowBytes), &x[h]);
     int digits[4] = {};
     if constexpr (kHasZero || kZero != 0) sum_digits(digits);
-    const float step = ((const float*)(at.rows + kStepsAt - kRowsAt))[chunk / kRun * kRows + t / 2 % kRows];
+    const float step = ((const float*)(at.rows + kStepsAt - kRowsAt))[chunk / kSame * kRows + t / 2 % kRows];
     const int block = in ? chunk / c.block - at.first / c.block : 0;
 #pragma unroll
     for (int o = 0; o < kOwn; ++o) {

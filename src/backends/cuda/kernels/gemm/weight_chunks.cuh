@@ -149,9 +149,9 @@ W_FN void multiply(const Operands& p, const Constants& c, Rows rows) {
     const int i = k * kThreads + (int)threadIdx.x;
     const ResultAt of = result_at(c, tile, r0, i);
     if (!of.in) continue;
-    float sum = 0;
+    float sums[2] = {};  // which is less of a chain
 #pragma unroll
-    for (int w = 0; w < kWarps; ++w) sum += all[w * (kAhead * kLineBytes / 4) + i];
-    store(p, c, of.r, of.m, epilogue(sum, read[k]));
+    for (int w = 0; w < kWarps; ++w) sums[w % 2] += all[w * (kAhead * kLineBytes / 4) + i];
+    store(p, c, of.r, of.m, epilogue(sums[0] + sums[1], read[k]));
   }
 }
