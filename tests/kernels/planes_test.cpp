@@ -101,8 +101,8 @@ class PlanesTest : public ::testing::Test {
   std::unique_ptr<Stream> stream_;
 };
 
-// Row r of x by the weights, in double; and what planes may be off by: half a step for each weight, where kSame elements
-// have one step, and what sums in float lose.
+// Row r of x by the weights, in double; and what planes may be off by: half a step for each weight, where kSame
+// elements have one step, and what sums in float lose.
 struct Exact {
   double value = 0, slack = 0;
 };
@@ -117,8 +117,8 @@ std::vector<Exact> exact(const KernelCase& c, int64_t r, const std::vector<doubl
     Exact e;
     for (int64_t k = 0; k < kDepth; ++k) {
       const double most = largest[static_cast<size_t>(k / kSame)];
-      const double w = static_cast<double>(c.inputs[1].get_i64(k * kColumns + m)) *
-                       c.inputs[2].get_f64(k / kBlock * kColumns + m);
+      const double w =
+          static_cast<double>(c.inputs[1].get_i64(k * kColumns + m)) * c.inputs[2].get_f64(k / kBlock * kColumns + m);
       const double product = w * x[static_cast<size_t>(r * kDepth + k)];
       e.value += product;
       e.slack += std::fabs(w) * most * 0x1p-21 + std::fabs(product) * 0x1p-20;
@@ -160,11 +160,12 @@ TEST_F(PlanesTest, RowsOfAnyRange) {
 
 // The largest values that there are, and the smallest.
 TEST_F(PlanesTest, RowsAtTheEndsOfTheirType) {
-  for (const auto& [type, most, least] : {std::tuple{DType::kF16, 65504.0, 0x1p-24},
-                                          std::tuple{DType::kBF16, 0x1.fep120, 0x1p-80}}) {
+  for (const auto& [type, most, least] :
+       {std::tuple{DType::kF16, 65504.0, 0x1p-24}, std::tuple{DType::kBF16, 0x1.fep120, 0x1p-80}}) {
     for (const double size : {most, least}) {
-      KernelCase c = case_of(product_of(type, DType::kI4),
-                             [&](int64_t, int64_t k) { return k % 3 == 0 ? -size : k % 7 == 0 ? 0 : size; });
+      KernelCase c = case_of(product_of(type, DType::kI4), [&](int64_t, int64_t k) {
+        return k % 3 == 0 ? -size : k % 7 == 0 ? 0 : size;
+      });
       c.problem.outputs[0].dtype = type;
       for (int64_t i = 0; i < c.inputs[2].volume(); ++i) c.inputs[2].set_f64(i, 0x1p-10);
       const std::vector<double> y = run("gemm_generated_weight_planes", c);
@@ -175,7 +176,8 @@ TEST_F(PlanesTest, RowsAtTheEndsOfTheirType) {
 
 TEST_F(PlanesTest, ZerosGiveZeros) {
   for (const DType weights : {DType::kI4, DType::kU4}) {
-    const KernelCase c = case_of(product_of(DType::kF16, weights), [](int64_t r, int64_t) { return r == 0 ? 0.0 : -0.0; });
+    const KernelCase c =
+        case_of(product_of(DType::kF16, weights), [](int64_t r, int64_t) { return r == 0 ? 0.0 : -0.0; });
     for (const double y : run("gemm_generated_weight_planes", c)) EXPECT_EQ(y, 0);
   }
 }
@@ -187,11 +189,9 @@ TEST_F(PlanesTest, WhatIsNoNumberReachesTheResult) {
       for (const double bad : {kNaN, -kNaN, kInfinity, -kInfinity}) {
         const Problem product = product_of(type, DType::kI4);
         const int64_t row = static_cast<int64_t>(rng_() % kRows), at = static_cast<int64_t>(rng_() % kDepth);
-        const KernelCase c = case_of(norm ? normed(product) : product, [&](int64_t r, int64_t k) {
-          return r == row && k == at ? bad : uniform(-1, 1);
-        });
-        const std::vector<double> y =
-            run(norm ? "chain_generated_weight_planes" : "gemm_generated_weight_planes", c);
+        const KernelCase c = case_of(norm ? normed(product) : product,
+                                     [&](int64_t r, int64_t k) { return r == row && k == at ? bad : uniform(-1, 1); });
+        const std::vector<double> y = run(norm ? "chain_generated_weight_planes" : "gemm_generated_weight_planes", c);
         for (int64_t i = 0; i < kRows * kColumns; ++i)
           EXPECT_EQ(std::isfinite(y[static_cast<size_t>(i)]), i / kColumns != row)
               << bad << " at " << at << " of row " << row << ": result " << i;

@@ -1,7 +1,7 @@
 // Family gemm with w_block: a few rows of 16-bit floats times constant weights of 4 bits on tensor cores. They are
 // packed as the threads of a warp hold them in products: 16 columns by 64 of the sum are 16 bytes of each. The rows may
 // be normalized on the way, by every block for itself. One or two rows may be planes of digits, by which products are
-// of 8-bit integers: half as many instructions unpack weights.
+// of 8-bit integers: an instruction unpacks eight weights.
 #include <algorithm>
 #include <cstring>
 
@@ -25,7 +25,7 @@ struct WeightTiles : NarrowProduct {
   int64_t chunks() const { return depth / kChunk; }
   int64_t tiles() const { return (columns + kTile - 1) / kTile; }
   size_t weight_bytes() const { return static_cast<size_t>(tiles() * chunks() * kTileBytes); }
-  size_t grid() const { return static_cast<size_t>(tiles() * blocks() * kTile); }     // scales, and zero points
+  size_t grid() const { return static_cast<size_t>(tiles() * blocks() * kTile); }  // scales, and zero points
   int64_t block_chunks() const { return block == depth ? chunks() : block / kChunk; }
   int64_t at_once() const { return rows > 4 ? 8 : rows > 2 ? 4 : rows > 1 ? 2 : 1; }  // rows of a block
 };

@@ -1,5 +1,5 @@
-// Rows of 16-bit floats times weights of 4 bits by 8-bit integers on tensor cores. Of a row, kSame chunks share a step, by
-// which its elements are integers of 22 bits: three digits, signed bytes, in three planes, which are columns of one
+// Rows of 16-bit floats times weights of 4 bits by 8-bit integers on tensor cores. Of a row, kSame chunks share a step,
+// by which its elements are integers of 22 bits: three digits, signed bytes, in three planes, which are columns of one
 // product. The step is 2 to the power of -20 of the largest element's power: of f16, elements from a thousandth of that
 // one on are exact, smaller ones off by half a millionth of it at most. Sums are exact until they meet a scale. The
 // problem: that of gemm/weight_chunks.cuh, with kRows 2 at most; kRun: chunks side by side of one block of the weights,
@@ -23,8 +23,8 @@ W_FN u32 bytes_of(u32 low, u32 high) {
 #endif
 }
 
-// The largest of |x| of threads that have chunks of one step, as a float; no number where one is none. Their bits are in
-// the same order.
+// The largest of |x| of threads that have chunks of one step, as a float; no number where one is none. Their bits are
+// in the same order.
 W_FN float largest_of(const Pack<u32, 4>& x) {
   constexpr u32 kAll = 0xffffffffu;
   u32 most = 0;
@@ -44,8 +44,8 @@ W_FN float largest_of(const Pack<u32, 4>& x) {
   return w_get(each);
 }
 
-// By `inverse`, elements become numbers of steps; `scale` takes results back. Where an element is infinite or no number,
-// results are none. Steps of elements below 2 to the power of -95 get no smaller.
+// By `inverse`, elements become numbers of steps; `scale` takes results back. Where an element is infinite or no
+// number, results are none. Steps of elements below 2 to the power of -95 get no smaller.
 struct Step {
   float inverse, scale;
 };
@@ -97,9 +97,9 @@ W_FN void keep_planes(const Place& at, int r, int i, const Pack<u32, 4>& x, bool
 }
 
 // Columns of a product: digits 0 to 2 of row 0, one that is none, digits of row 1. Rows of a product: a word of weights
-// as it is, which is 16 times the weights of the tile's columns from the eighth on and those of the first eight, and the
-// former alone: of four weights, an instruction. Where zero is another packed weight than 0, the sums of digits take it
-// away: they are the product with ones.
+// as it is, which is 16 times the weights of the tile's columns from the eighth on and those of the first eight, and
+// the former alone: an instruction for eight weights. Where zero is another packed weight than 0, the sums of digits take
+// it away: they are the product with ones.
 struct Planes {
   static constexpr int kLines = kRun;
   static constexpr u32 kOne = 0x4b400000;  // of 1.5 * 2^23: an integer that is added to the bits is added to the float

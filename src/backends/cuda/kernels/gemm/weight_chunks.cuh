@@ -2,13 +2,13 @@
 // result, and its warps divide the sum: each takes kEach chunks of 64 elements, kStep of them at a time. They are on
 // their way to shared memory before the step ahead has ended, kAhead chunks of a warp at once and, where that is not
 // all, others as places become free; every thread reads only what it has copied itself. A thread's part of a chunk is
-// 16 bytes for each tile: of four products, the eight weights that it holds in each as w_mma() has 16-bit elements. Of a
-// row, it takes 16 neighbours of a chunk for them: which elements of a sum meet does not matter as long as both operands
-// agree. The problem: X; S, the scales' type; kThreads, kOwn, kEach, kStep, kAhead; kGrids: blocks that a warp's chunks
-// may be of; kEven: no warp's chunks end behind the sum; kRows, 8 at most; kHasZero, and without them kZero, which
-// stands for 0 in the packed weights; kSharedBytes; Constants {columns, depth, rows; chunks: of a column; blocks: of a
-// column; block: chunks that share a scale; tiles: of columns; slices: blocks of threads for the columns; parts: of
-// threads that have a part of the result}
+// 16 bytes for each tile: of four products, the eight weights that it holds in each as w_mma() has 16-bit elements. Of
+// a row, it takes 16 neighbours of a chunk for them: which elements of a sum meet does not matter as long as both
+// operands agree. The problem: X; S, the scales' type; kThreads, kOwn, kEach, kStep, kAhead; kGrids: blocks that a
+// warp's chunks may be of; kEven: no warp's chunks end behind the sum; kRows, 8 at most; kHasZero, and without them
+// kZero, which stands for 0 in the packed weights; kSharedBytes; Constants {columns, depth, rows; chunks: of a column;
+// blocks: of a column; block: chunks that share a scale; tiles: of columns; slices: blocks of threads for the columns;
+// parts: of threads that have a part of the result}
 //   const u8* zeros(p)               packed zero points, if there are any
 //   Given given(p, c, r, m), epilogue(s, given)   what the expression after the sum reads, and the expression
 //   store(p, c, r, m, value)         into the result that column m is of
@@ -133,8 +133,7 @@ W_FN void multiply(const Operands& p, const Constants& c, Rows rows) {
     w_wait<kAhead / kStep - 1>();
     if (line == 0) w_meet<32, kWarps>(warp);  // scales are of the warp's other threads, too
 #pragma unroll
-    for (int s = 0; s < kStep; s += Rows::Products::kLines)
-      products.template add<Rows>(c, at, row, line + s, sums);
+    for (int s = 0; s < kStep; s += Rows::Products::kLines) products.template add<Rows>(c, at, row, line + s, sums);
     if constexpr (kAhead < kEach)
       copy_step(p, c, at, line + kAhead);
     else

@@ -98,8 +98,9 @@ struct Halves {
       float products[4] = {};
 #pragma unroll
       for (int s = 0; s < 4; ++s)
-        w_mma<X>(products, operand_of<0>(bits.v[s], less), operand_of<1>(bits.v[s], less), operand_of<2>(bits.v[s], less),
-                 operand_of<3>(bits.v[s], less), x[s / 2].v[s % 2 * 2], x[s / 2].v[s % 2 * 2 + 1]);
+        w_mma<X>(products, operand_of<0>(bits.v[s], less), operand_of<1>(bits.v[s], less),
+                 operand_of<2>(bits.v[s], less), operand_of<3>(bits.v[s], less), x[s / 2].v[s % 2 * 2],
+                 x[s / 2].v[s % 2 * 2 + 1]);
       const S* const scale = (const S*)(at.grid + grid * kScaleBytes) + g;
 #pragma unroll
       for (int e = 0; e < 4; ++e)

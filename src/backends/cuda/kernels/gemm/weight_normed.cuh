@@ -1,7 +1,7 @@
 // Few rows of 16-bit floats that are normalized by every block for itself, while its first weights are on their way.
 // That is less work than a step of its own takes to begin. The problem: that of gemm/weight_chunks.cuh; A, kRowThreads,
-// kPacks, kVector, kCentered, kEpsilon, Values and Constants {length, packs} as in norm/kept.cuh; kEarly: scale and bias
-// are constants, which may be read before the step ahead has ended;
+// kPacks, kVector, kCentered, kEpsilon, Values and Constants {length, packs} as in norm/kept.cuh; kEarly: scale and
+// bias are constants, which may be read before the step ahead has ended;
 //   Parameters parameters(p, pack)   packs of scale and bias, where there are any
 //   A scaled(parameters, k, f)
 #pragma once
@@ -33,8 +33,8 @@ struct Normed {
     }
     if constexpr (!kEarly) read_parameters(p, c);
   }
-  // Scaled: keep(r, pack, x, in) for packs of row r from r0 on, `in` unless one is behind its end. All threads of a warp
-  // call it at once, packs side by side for neighbours.
+  // Scaled: keep(r, pack, x, in) for packs of row r from r0 on, `in` unless one is behind its end. All threads of a
+  // warp call it at once, packs side by side for neighbours.
   template <class Keep>
   W_M void finish(const Constants& c, const Values (&v)[kPacks], const Keep& keep) const {
     const int thread = threadIdx.x % kRowThreads;

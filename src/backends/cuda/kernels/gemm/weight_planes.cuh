@@ -10,9 +10,8 @@ struct RowsInPlanes {
 
   W_M void before(const Operands&, const Constants&, int) const {}
   W_M const u8* after(const Operands& p, const Constants& c, const Place& at, int r0) const {
-    copy_rows(p, c, at, r0, [&](int r, int piece, const Pack<u32, 4>& x) {
-      keep_planes(at, r, at.first * 8 + piece, x, r < kRows);
-    });
+    copy_rows(p, c, at, r0,
+              [&](int r, int piece, const Pack<u32, 4>& x) { keep_planes(at, r, at.first * 8 + piece, x, r < kRows); });
     return own_plane(at);
   }
 };

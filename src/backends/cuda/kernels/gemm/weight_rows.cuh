@@ -2,8 +2,8 @@
 #pragma once
 #include "backends/cuda/kernels/gemm/weight_chunks.cuh"
 
-// keep(r, piece, x) for row r from r0 on and its pieces from the warp's first chunk on. All threads of a warp call it at
-// once, those with pieces side by side for neighbours; some perhaps for a row behind kRows.
+// keep(r, piece, x) for row r from r0 on and its pieces from the warp's first chunk on. All threads of a warp call it
+// at once, those with pieces side by side for neighbours; some perhaps for a row behind kRows.
 template <class Keep>
 W_FN void copy_rows(const Operands& p, const Constants& c, const Place& at, int r0, const Keep& keep) {
   constexpr int kPieces = kEach * kChunk * 2 / kPiece, kCopies = (kRows * kPieces + 31) / 32;

@@ -1,7 +1,7 @@
-// A row that is normalized in registers as in norm/kept.cuh, by one exchange between its threads in place of two: of the
-// sums of d and of d * d, where d is what an element is more than the row's first one. That one is no further from the
-// mean than sqrt(length) deviations, mostly one or two, so that of a variance no more is lost than length * 2^-24 of it,
-// and mostly a few 2^-24. The problem: that of norm/kept.cuh, without kToLength; kDepth: a row's length.
+// A row that is normalized in registers as in norm/kept.cuh, by one exchange between its threads in place of two: of
+// the sums of d and of d * d, where d is what an element is more than the row's first one. That one is no further from
+// the mean than sqrt(length) deviations, mostly one or two, so that of a variance no more is lost than length * 2^-24
+// of it, and mostly a few 2^-24. The problem: that of norm/kept.cuh, without kToLength; kDepth: a row's length.
 #pragma once
 #include "backends/cuda/kernels/common/prelude.cuh"
 
