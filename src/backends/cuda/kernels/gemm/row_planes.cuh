@@ -98,8 +98,8 @@ W_FN void keep_planes(const Place& at, int r, int i, const Pack<u32, 4>& x, bool
 
 // Columns of a product: digits 0 to 2 of row 0, one that is none, digits of row 1. Rows of a product: a word of weights
 // as it is, which is 16 times the weights of the tile's columns from the eighth on and those of the first eight, and
-// the former alone: an instruction for eight weights. Where zero is another packed weight than 0, the sums of digits take
-// it away: they are the product with ones.
+// the former alone: an instruction for eight weights. Where zero is another packed weight than 0, the sums of digits
+// take it away: they are the product with ones.
 struct Planes {
   static constexpr int kLines = kRun;
   static constexpr u32 kOne = 0x4b400000;  // of 1.5 * 2^23: an integer that is added to the bits is added to the float
