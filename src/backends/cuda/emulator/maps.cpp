@@ -38,9 +38,10 @@ CUresult encode_matrix(CUtensorMap* map, CUtensorMapDataType, unsigned rank, voi
                        const unsigned long long* extents, const unsigned long long* strides, const unsigned* box,
                        const unsigned* steps, CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion,
                        CUtensorMapFloatOOBfill) {
-  if (rank != 2 || !is_valid(rank, address, extents, strides) || box[0] != 64 || box[1] < 1 || box[1] > 256 ||
-      steps[0] != 1 || steps[1] != 1)
-    return CUDA_ERROR_INVALID_VALUE;
+  bool valid = (rank == 2 || rank == 4) && is_valid(rank, address, extents, strides) && box[0] == 64 && box[1] >= 1 &&
+               box[1] <= 256;
+  for (unsigned i = 0; i < rank && valid; ++i) valid = steps[i] == 1 && (i < 2 || box[i] == 1);
+  if (!valid) return CUDA_ERROR_INVALID_VALUE;
   View view = view_of(rank, address, extents, strides);
   view.lines = static_cast<int>(box[1]);
   std::memcpy(map, &view, sizeof view);

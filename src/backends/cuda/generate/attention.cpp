@@ -109,7 +109,7 @@ Status write_mask(const Problem& p, const BindArgs& args, const AttentionShape& 
 }  // namespace
 
 Result<KernelSource> attention_source(std::string_view file, const Problem& p, const BindArgs& args,
-                                      const AttentionShape& a) {
+                                      const AttentionShape& a, std::span<const TensorView> views) {
   const AttentionParams& params = p.as<AttentionParams>();
   KernelSource source(file, transient(p, args));
   source.type("X", storage_type(p.inputs[0].dtype));
@@ -120,7 +120,13 @@ Result<KernelSource> attention_source(std::string_view file, const Problem& p, c
   source.fixed("kCausal", params.causal);
   source.fixed("kNanRows", static_cast<int64_t>(params.nan_rows));
   source.operand(fmt::format("{}* __restrict__", storage_type(p.outputs[0].dtype)), "y", {true, 0});
-  for (int i = 0; i < 3; ++i) source.operand("const X*", i == 0 ? "q" : i == 1 ? "k" : "v", {false, i});
+  for (int i = 0; i < 3; ++i) {
+    const char* const name = i == 0 ? "q" : i == 1 ? "k" : "v";
+    if (views.empty())
+      source.operand("const X*", name, {false, i});
+    else
+      source.view(name, {false, i}, views[static_cast<size_t>(i)]);
+  }
   source.epilogue_operands(p);
   if (params.has_mask)
     source.operand(fmt::format("const {}*", storage_type(p.inputs[3].dtype)), "mask", {false, 3});

@@ -21,8 +21,8 @@ bool in_steps_of(const Heads& heads, int64_t elements);
 // than a step of rounding costs.
 Status check_rounded(const AttentionShape& shape);
 
-// What attention/head.cuh asks for.
+// What attention/head.cuh asks for; `views`: of q, k and v, where a kernel takes maps of them instead of pointers.
 Result<KernelSource> attention_source(std::string_view file, const Problem& problem, const BindArgs& args,
-                                      const AttentionShape& shape);
+                                      const AttentionShape& shape, std::span<const TensorView> views = {});
 
 }  // namespace wootz::cuda

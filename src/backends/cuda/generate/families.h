@@ -173,6 +173,8 @@ template <int kBytes>
 Status generate_attention_staged(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 template <int kBytes>
 double estimate_attention_staged(const Problem& problem);
+Status generate_attention_fed(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+double estimate_attention_fed(const Problem& problem);
 Status generate_attention_mma(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 double estimate_attention_mma(const Problem& problem);
 // By a cluster of so many blocks for each image.

@@ -7,6 +7,7 @@
 #include "backend/operand_dims.h"
 #include "backends/cuda/generate/families.h"
 #include "backends/cuda/generate/tile_cost.h"
+#include "backends/cuda/generate/wide_products.h"
 #include "backends/cuda/support/int8_weights.h"
 
 namespace wootz::cuda {
@@ -18,24 +19,6 @@ int64_t pieces(int64_t count, int64_t size) { return (count + size - 1) / size; 
 
 int64_t tiles_of(const FedProduct& p, const FedTile& tile) {
   return pieces(p.b().rows, tile.rows) * pieces(p.b().columns, tile.columns);
-}
-
-// w_wide_mma(): products of 64 rows and all columns of a tile, both in shared memory.
-std::string wide_product(const FedTile& tile, DType type) {
-  std::string sums, named;
-  const int count = tile.columns / 2;
-  for (int i = 0; i < count; ++i) {
-    named += fmt::format("{}%{}", i == 0 ? "" : ",", i);
-    sums += fmt::format("{}\"+f\"(d[{}][{}])", i == 0 ? "" : ", ", i / 4, i % 4);
-  }
-  const char* const x = type == DType::kBF16 ? "bf16" : "f16";
-  return fmt::format(
-      "#ifndef WOOTZ_ON_HOST\n"
-      "W_FN void w_wide_mma(float (&d)[{0}][4], u64 a, u64 b, int on) {{\n"
-      "  asm volatile(\"{{\\n.reg .pred p;\\nsetp.ne.b32 p, %{3}, 0;\\n\"\n"
-      "      \"wgmma.mma_async.sync.aligned.m64n{4}k16.f32.{5}.{5} {{{6}}}, %{1}, %{2}, p, 1, 1, 0, 0;\\n}}\"\n"
-      "      : {7} : \"l\"(a), \"l\"(b), \"r\"(on));\n}}\n#endif\n",
-      tile.columns / 8, count, count + 1, count + 2, tile.columns, x, named, sums);
 }
 
 void write_numbers(const FedProduct& p, const FedTile& tile, KernelSource* source) {
@@ -215,7 +198,7 @@ TensorView view_of_rows(const FedImage& image, DType type, const FedTile& tile) 
 TensorView view_of_columns(const FedImage& image, DType type, const FedTile& tile) {
   TensorView view;
   view.type = type;
-  view.matrix = true;
+  view.viewed = Viewed::kMatrix;
   view.lines = tile.columns;
   view.extents = {image.stages() * kPlaces, image.padded_columns(), 1, 1};
   return view;
@@ -252,7 +235,7 @@ Status generate_fed(const Problem& problem, const BindArgs& args, size_t index, 
   write_views(p, type, tile, &source);
   WOOTZ_RETURN_IF_ERROR(write_by_eight(p.reads.problem, {p.reads.dims, p.reads.made, {}}, p.b().columns,
                                        {.w = p.reads.w, .bias = p.bias, .halves_ahead = true}, &source));
-  source.code(wide_product(tile, type));
+  source.code(wide_product(tile.columns, type));
   LaunchSize size;
   size.grid_x = static_cast<unsigned>(std::min(kMultiprocessors, tiles_of(p, tile)));
   size.block = 384;

@@ -1,5 +1,7 @@
 #include "backends/cuda/generate/tensor_view.h"
 
+#include <cstddef>
+
 namespace wootz::cuda {
 namespace {
 
@@ -17,12 +19,16 @@ int64_t upper(const TensorView& v, size_t axis) {
 }  // namespace
 
 Status check_view(const TensorView& v) {
-  constexpr int64_t kMostExtent = int64_t{1} << 31, kMostLines = 256, kMostStep = 8, kMostCorner = 127;
+  constexpr int64_t kMostExtent = int64_t{1} << 31, kMostStride = int64_t{1} << 39, kMostLines = 256, kMostStep = 8, kMostCorner = 127;
   for (const int64_t extent : v.extents)
     if (extent < 1 || extent >= kMostExtent) return unsupported("an extent of {}", extent);
+  for (const int64_t stride : v.strides)
+    if (v.viewed == Viewed::kHeads && (stride < 1 || stride >= kMostStride || stride % 8 != 0))
+      return unsupported("rows or heads at distances of {} elements", stride);
+  if (v.offset < 0 || v.offset % 8 != 0) return unsupported("rows from element {} on", v.offset);
   if (v.extents[0] % 8 != 0) return unsupported("{} channels, which are not rows of 16 bytes", v.extents[0]);
   if (v.lines < 1 || v.lines > kMostLines) return unsupported("{} lines at once", v.lines);
-  if (v.matrix) return Status();
+  if (v.viewed != Viewed::kWindows) return Status();
   for (size_t axis = 0; axis < 2; ++axis)
     if (v.steps[axis] < 1 || v.steps[axis] > kMostStep || std::abs(v.lower[axis]) > kMostCorner ||
         std::abs(upper(v, axis)) > kMostCorner)
@@ -31,19 +37,22 @@ Status check_view(const TensorView& v) {
 }
 
 Result<CUtensorMap> tensor_map(const Driver& driver, const TensorView& v, const void* address) {
+  const bool heads = v.viewed == Viewed::kHeads;
   unsigned long long extents[4], strides[3];
   unsigned long long bytes = 2;
   for (size_t i = 0; i < 4; ++i) {
     extents[i] = static_cast<unsigned long long>(v.extents[i]);
     bytes *= extents[i];
-    if (i < 3) strides[i] = bytes;
+    if (i < 3) strides[i] = heads ? static_cast<unsigned long long>(v.strides[i]) * 2 : bytes;
   }
   CUtensorMap map{};
-  if (v.matrix) {
-    const unsigned box[] = {kPlaces, static_cast<unsigned>(v.lines)}, steps[] = {1, 1};
-    WOOTZ_CUDA_RETURN_IF_ERROR(driver, cuTensorMapEncodeTiled, &map, data_type(v.type), 2, const_cast<void*>(address),
-                               extents, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                               CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  if (v.viewed != Viewed::kWindows) {
+    const void* const first = static_cast<const std::byte*>(address) + v.offset * 2;
+    const unsigned box[] = {kPlaces, static_cast<unsigned>(v.lines), 1, 1}, steps[] = {1, 1, 1, 1};
+    WOOTZ_CUDA_RETURN_IF_ERROR(driver, cuTensorMapEncodeTiled, &map, data_type(v.type), heads ? 4U : 2U,
+                               const_cast<void*>(first), extents, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                               CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                               CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     return map;
   }
   const int lower[] = {static_cast<int>(v.lower[0]), static_cast<int>(v.lower[1])};

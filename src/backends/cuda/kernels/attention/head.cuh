@@ -5,7 +5,7 @@
 //   float masked(p, c, s, b, h, row, j)      the score of key j with the mask
 //   epilogue(p, c, f, b, h, row, d)          the expression behind the result for element d of the row
 #pragma once
-#include "backends/cuda/kernels/common/prelude.cuh"
+#include "backends/cuda/kernels/attention/scores.cuh"
 
 struct Head {
   int b, h;
@@ -18,10 +18,6 @@ W_FN Head this_head(const Operands& p, const Constants& c, int head) {
           p.k + c.k_offset + (s64)b * c.k_batch + (s64)g * c.k_head,
           p.v + c.v_offset + (s64)b * c.v_batch + (s64)g * c.v_head};
 }
-
-W_FN float capped(float s) { return kCap > 0 ? (float)kCap * tanhf(s / (float)kCap) : s; }
-
-W_FN bool sees_nothing(float sum) { return kNanRows == 0 ? sum == 0 : kNanRows == 2 ? sum == 0 || sum != sum : false; }
 
 W_FN void store(const Operands& p, const Constants& c, const Head& head, int row, int d, float f) {
   const s64 at = (s64)head.b * c.y_batch + (s64)head.h * c.y_head + (s64)row * c.y_row + d;

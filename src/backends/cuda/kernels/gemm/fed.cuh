@@ -21,14 +21,7 @@ struct Ring {
   u8* stages;
   u64 *full, *empty, *turn;
 };
-// A stage of the ring, and the parity of its barrier's turn.
-struct Spot {
-  int stage;
-  u32 parity;
-  W_M void pass(int count) {
-    for (stage += count; stage >= kStages; stage -= kStages) parity ^= 1;
-  }
-};
+typedef RingSpot<kStages> Spot;
 
 // A tile's first row and column; the first row's window.
 struct TileAt {

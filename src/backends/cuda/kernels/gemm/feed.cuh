@@ -9,6 +9,16 @@ constexpr int kLineBytes = 128, kPlaces = 64, kTeam = 128;
 // Where piece q of a line is.
 W_FN int w_piece_of(int line, int q) { return line * kLineBytes + (q ^ (line & 7)) * 16; }
 
+// A stage of a ring, and the parity of its barrier's turn.
+template <int kStages>
+struct RingSpot {
+  int stage;
+  u32 parity;
+  W_M void pass(int count) {
+    for (stage += count; stage >= kStages; stage -= kStages) parity ^= 1;
+  }
+};
+
 // A pixel of images, or a row with y and image of 0: where a window begins, which may be outside.
 struct Corner {
   int x, y, image;
@@ -44,6 +54,14 @@ W_FN void w_fetch_lines(u8* to, const TensorMap* map, u64* bar, int place, int l
       "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::
           "r"(w_shared_at(to)),
       "l"(map), "r"(w_shared_at(bar)), "r"(place), "r"(line)
+      : "memory");
+}
+// The same of one head's rows: `head` and `image` are the other axes of the map.
+W_FN void w_fetch_heads(u8* to, const TensorMap* map, u64* bar, int place, int line, int head, int image) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], "
+      "[%2];" ::"r"(w_shared_at(to)),
+      "l"(map), "r"(w_shared_at(bar)), "r"(place), "r"(line), "r"(head), "r"(image)
       : "memory");
 }
 // The same of pixels: of the windows that begin at `from` and at those after it, pixel (right, down), from `channel`
@@ -139,6 +157,12 @@ W_FN void w_fetch_lines(u8* to, const TensorMap* map, u64* bar, int place, int l
   const View& v = *(const View*)map;
   for (int i = 0; i < v.lines; ++i)
     w_fetch_line(to, bar, i, v, place, line + i < v.extents[1], v.base + (line + i) * v.strides[0]);
+}
+W_FN void w_fetch_heads(u8* to, const TensorMap* map, u64* bar, int place, int line, int head, int image) {
+  const View& v = *(const View*)map;
+  const u8* const from = v.base + head * v.strides[1] + image * v.strides[2];
+  for (int i = 0; i < v.lines; ++i)
+    w_fetch_line(to, bar, i, v, place, line + i < v.extents[1], from + (line + i) * v.strides[0]);
 }
 W_FN void w_fetch_pixels(u8* to, const TensorMap* map, u64* bar, int channel, const Corner& from, int right, int down) {
   const View& v = *(const View*)map;

@@ -1,0 +1,50 @@
+#include "backends/cuda/generate/wide_products.h"
+
+#include <fmt/format.h>
+
+namespace wootz::cuda {
+namespace {
+
+struct Sums {
+  std::string places, operands;  // of the instruction
+  int count;
+};
+
+Sums sums_of(int columns) {
+  Sums s{{}, {}, columns / 2};
+  for (int i = 0; i < s.count; ++i) {
+    s.places += fmt::format("{}%{}", i == 0 ? "" : ",", i);
+    s.operands += fmt::format("{}\"+f\"(d[{}][{}])", i == 0 ? "" : ", ", i / 4, i % 4);
+  }
+  return s;
+}
+
+const char* name_of(DType type) { return type == DType::kBF16 ? "bf16" : "f16"; }
+
+}  // namespace
+
+std::string wide_product(int columns, DType type) {
+  const Sums s = sums_of(columns);
+  return fmt::format(
+      "#ifndef WOOTZ_ON_HOST\n"
+      "W_FN void w_wide_mma(float (&d)[{0}][4], u64 a, u64 b, int on) {{\n"
+      "  asm volatile(\"{{\\n.reg .pred p;\\nsetp.ne.b32 p, %{3}, 0;\\n\"\n"
+      "      \"wgmma.mma_async.sync.aligned.m64n{4}k16.f32.{5}.{5} {{{6}}}, %{1}, %{2}, p, 1, 1, 0, 0;\\n}}\"\n"
+      "      : {7} : \"l\"(a), \"l\"(b), \"r\"(on));\n}}\n#endif\n",
+      columns / 8, s.count, s.count + 1, s.count + 2, columns, name_of(type), s.places, s.operands);
+}
+
+std::string turned_product(int columns, DType type) {
+  const Sums s = sums_of(columns);
+  const int n = s.count;
+  return fmt::format(
+      "#ifndef WOOTZ_ON_HOST\n"
+      "W_FN void w_turned_mma(float (&d)[{0}][4], const u32 (&a)[4], u64 b, int on) {{\n"
+      "  asm volatile(\"{{\\n.reg .pred p;\\nsetp.ne.b32 p, %{6}, 0;\\n\"\n"
+      "      \"wgmma.mma_async.sync.aligned.m64n{7}k16.f32.{8}.{8} {{{9}}}, {{%{1},%{2},%{3},%{4}}}, %{5}, p, 1, 1, "
+      "1;\\n}}\"\n"
+      "      : {10} : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"l\"(b), \"r\"(on));\n}}\n#endif\n",
+      columns / 8, n, n + 1, n + 2, n + 3, n + 4, n + 5, columns, name_of(type), s.places, s.operands);
+}
+
+}  // namespace wootz::cuda

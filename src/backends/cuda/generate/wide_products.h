@@ -1,0 +1,15 @@
+// Functions of kernels that multiply by wgmma (gemm/feed.cuh, gemm/turned.cuh), for sums of so many columns.
+#pragma once
+
+#include <string>
+
+#include "base/dtype.h"
+
+namespace wootz::cuda {
+
+// w_wide_mma(): products of 64 rows and all columns of a tile, both in shared memory.
+std::string wide_product(int columns, DType type);
+// w_turned_mma(): of 64 rows in registers, columns in lines of what each part of a sum multiplies.
+std::string turned_product(int columns, DType type);
+
+}  // namespace wootz::cuda
