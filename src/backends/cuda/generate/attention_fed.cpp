@@ -120,7 +120,7 @@ Status generate_attention_fed(const Problem& p, const BindArgs& args, std::vecto
   source.number("groups", d.groups);
   source.number("units", d.units);
   source.number("blocks", d.blocks);
-  source.code(wide_product(static_cast<int>(f.keys), type));
+  source.code(wide_product(static_cast<int>(f.keys > 128 ? f.keys / 2 : f.keys), type));
   source.code(turned_product(static_cast<int>(a.v_size), type));
   LaunchSize size;
   size.block = static_cast<unsigned>((1 + d.teams) * 128);

@@ -23,8 +23,11 @@ constexpr bool kScaledFirst = kAddsMask || kCap > 0 || kScale <= 0;
 constexpr float kFactor = kScaledFirst ? 1.0f : (float)kScale * kLog2e;
 static_assert(kValueSize <= kSize && sizeof(Y) <= 2);
 
-typedef float Scores[1][kGroups][4];  // rows lane / 4 and 8 more of two keys each
+// Rows lane / 4 and 8 more of two keys each. An instruction gives half of many: it is to find a place among registers.
+constexpr int kHalves = kKeys > 128 ? 2 : 1, kHalfGroups = kGroups / kHalves;
+typedef float Scores[kHalves][1][kHalfGroups][4];
 typedef float Sums[kValueSize / 8][4];
+W_FN float (&group_of(Scores& s, int n))[4] { return s[n / kHalfGroups][0][n % kHalfGroups]; }
 
 struct Ring {
   u8* stages;
@@ -68,6 +71,11 @@ W_FN void feed(const Operands& p, const Constants& c, const Ring& ring) {
   }
 }
 
+W_FN void settle(Scores& s) {
+#pragma unroll
+  for (int half = 0; half < kHalves; ++half) w_settle_sums(s[half]);
+}
+
 // Scores as a row sees them; where they are scaled first, in powers of two.
 W_FN void see(const Operands& p, const Constants& c, const Unit& u, int row, Scores& s) {
 #pragma unroll
@@ -77,14 +85,14 @@ W_FN void see(const Operands& p, const Constants& c, const Unit& u, int row, Sco
     for (int e = 0; e < 4; ++e) {
       const int j = n * 8 + threadIdx.x % 4 * 2 + e % 2, own = row + e / 2 * 8;
       const bool seen = (all || j < c.keys) && !(kCausal && j > own);
-      float score = s[0][n][e];
+      float score = group_of(s, n)[e];
       if (kScaledFirst)
         score = kCap > 0 ? capped(score * (float)kScale) * kLog2e : score * ((float)kScale * kLog2e);
       if constexpr (kAddsMask) {
         const float m = masked(p, c, 0.0f, u.b, u.h, own < c.rows ? own : 0, seen ? j : 0);
         score = m == -W_INF ? m : score + m * kLog2e;
       }
-      s[0][n][e] = seen ? score : -W_INF;
+      group_of(s, n)[e] = seen ? score : -W_INF;
     }
   }
 }
@@ -95,8 +103,10 @@ W_FN void raise(Scores& s, float (&sum)[2]) {
   for (int r = 0; r < 2; ++r) {
     float top[2] = {-W_INF, -W_INF};  // neither waits for the other
 #pragma unroll
-    for (int n = 0; n < kGroups; ++n)
-      top[n % 2] = fmaxf(top[n % 2], fmaxf(s[0][n][r * 2], s[0][n][r * 2 + 1]));
+    for (int n = 0; n < kGroups; ++n) {
+      const float(&own)[4] = group_of(s, n);
+      top[n % 2] = fmaxf(top[n % 2], fmaxf(own[r * 2], own[r * 2 + 1]));
+    }
     float most = fmaxf(top[0], top[1]);
 #pragma unroll
     for (int m = 1; m < 4; m *= 2) most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, m));
@@ -105,18 +115,18 @@ W_FN void raise(Scores& s, float (&sum)[2]) {
 #pragma unroll
     for (int n = 0; n < kGroups; ++n)
 #pragma unroll
-      for (int e = r * 2; e < r * 2 + 2; ++e) part[e % 2] += s[0][n][e] = w_exp2_near(s[0][n][e] * kFactor - from);
+      for (int e = r * 2; e < r * 2 + 2; ++e) part[e % 2] += group_of(s, n)[e] = w_exp2_near(group_of(s, n)[e] * kFactor - from);
     sum[r] = part[0] + part[1];
   }
 }
 
 // Rows of the second product.
-W_FN void as_rows(const Scores& s, u32 (&a)[kSteps][4]) {
+W_FN void as_rows(Scores& s, u32 (&a)[kSteps][4]) {
 #pragma unroll
   for (int i = 0; i < kSteps; ++i)
 #pragma unroll
     for (int n = 0; n < 4; ++n)
-      a[i][n] = w_halves<X>(s[0][i * 2 + n / 2][n % 2 * 2], s[0][i * 2 + n / 2][n % 2 * 2 + 1]);
+      a[i][n] = w_halves<X>(group_of(s, i * 2 + n / 2)[n % 2 * 2], group_of(s, i * 2 + n / 2)[n % 2 * 2 + 1]);
 }
 
 // The warp's results, by way of its query rows in shared memory: a thread has two neighbours, and stores 16 bytes.
@@ -166,10 +176,13 @@ W_FN void take_tile(const Operands& p, const Constants& c, const Ring& ring, con
   Scores s;
 #pragma unroll
   for (int part = 0; part < kParts; ++part)
-    w_wide_products(queries + part * kTileBytes, keys + part * kPartBytes, c.rows - rows, c.keys, part > 0, s);
-  w_settle_sums(s);
+#pragma unroll
+    for (int half = 0; half < kHalves; ++half)
+      w_wide_products(queries + part * kTileBytes, keys + part * kPartBytes + half * kHalfGroups * 8 * kLineBytes,
+                      c.rows - rows, c.keys - half * kHalfGroups * 8, part > 0, s[half]);
+  settle(s);
   w_wide_left<0>();
-  w_settle_sums(s);
+  settle(s);
   float sum[2] = {1, 1};
   if (first < c.rows) {  // of the last rows, not every warp has some
     see(p, c, u, first + threadIdx.x % 32 / 4, s);
