@@ -1,5 +1,5 @@
-// Family attention in 16 bits on Hopper GPUs, over at most 256 keys: whole heads, or 64 rows of one and more, brought
-// to shared memory by the unit for tensors.
+// Family attention in 16 bits on Hopper GPUs, whose operands the unit for tensors brings to shared memory: over at most
+// 256 keys at once, for 64 rows of a head and more, and over any number of them in turns.
 #include <algorithm>
 #include <array>
 
@@ -11,8 +11,11 @@
 namespace wootz::cuda {
 namespace {
 
-constexpr int64_t kMultiprocessors = 132, kTileRows = 64, kPlaces = 64, kMostKeys = 256, kMostTeams = 3;
-constexpr int64_t kMostShared = 227 * 1024, kAligned = 1024, kBarBytes = 3 * 8;
+constexpr int64_t kMultiprocessors = 132, kTileRows = 64, kPlaces = 64, kKeysAtOnce = 256;
+constexpr int64_t kLongKeys = 128;  // at once, of more
+constexpr int64_t kMostShared = 227 * 1024, kAligned = 1024, kBarBytes = 3 * 8, kMostTeams = 3;
+constexpr double kStartUs = 1.6, kBlockBytesPerUs = 6e4, kL2BytesPerUs = 5e6, kCyclesPerUs = 1700;
+constexpr double kMacsPerCycle = 1800, kScoresPerCycle = 11;
 
 int64_t pieces(int64_t count, int64_t size) { return (count + size - 1) / size; }
 
@@ -24,18 +27,17 @@ struct Division {
 
 struct Fed {
   AttentionShape shape;
-  int64_t keys = 0;  // of which the last may not be there
+  int64_t keys = 0;  // at once, of which the last may not be there
+  int64_t head_bytes() const { return keys * (shape.size + shape.v_size) * 2; }  // of these
+  int64_t tile_bytes() const { return kTileRows * shape.size * 2; }
   int64_t tiles() const { return pieces(shape.rows, kTileRows); }
-  int64_t stage_bytes(int64_t tiles) const {
-    return (tiles * kTileRows * shape.size + keys * (shape.size + shape.v_size)) * 2;
-  }
+  int64_t stage_bytes(int64_t tiles) const { return tiles * tile_bytes() + head_bytes(); }
 };
 
 // On an H200: a start, the first unit's way to its block, then the teams' rounds or what the L2 gives. Of a tile alone
 // both products and the exponentials take their time one after the other; of several teams the products do.
 Division division_of(const Fed& f, int64_t tiles, int64_t teams) {
-  constexpr double kStartUs = 1.6, kBlockBytesPerUs = 6e4, kL2BytesPerUs = 5e6, kCyclesPerUs = 1700;
-  constexpr double kTileCycles = 300, kMacsPerCycle = 1800, kScoresPerCycle = 11;
+  constexpr double kTileCycles = 300;
   const AttentionShape& a = f.shape;
   Division d{.tiles = tiles, .teams = teams};
   d.groups = pieces(f.tiles(), tiles);
@@ -81,7 +83,7 @@ std::array<TensorView, 3> views_of(const Fed& f, DType type) {
   return {view_of(a.q, type, kTileRows), view_of(a.k, type, f.keys), view_of(a.v, type, f.keys)};
 }
 
-Result<Fed> fed_of(const Problem& p, const BindArgs& args) {
+Result<Fed> fed_of(const Problem& p, const BindArgs& args, bool in_turns) {
   Fed f;
   WOOTZ_ASSIGN_OR_RETURN(f.shape, attention_shape(p, args));
   const AttentionShape& a = f.shape;
@@ -93,47 +95,110 @@ Result<Fed> fed_of(const Problem& p, const BindArgs& args) {
   for (const int64_t size : {a.size, a.v_size})
     if (size != kPlaces && size != 2 * kPlaces) return unsupported("heads of {}, which are not of whole lines", size);
   if (a.v_size > a.size) return unsupported("values of {} for keys of {}", a.v_size, a.size);
-  if (a.keys > kMostKeys) return unsupported("{} keys at once", a.keys);
+  if ((a.keys > kKeysAtOnce) != in_turns) return unsupported("{} keys by this kernel", a.keys);
   if (a.k.column != 1 || !in_steps_of(a.y, 8)) return unsupported("rows of heads that are not in steps of 16 bytes");
-  f.keys = pieces(std::max<int64_t>(1, a.keys), 16) * 16;
+  f.keys = in_turns ? kLongKeys : pieces(std::max<int64_t>(1, a.keys), 16) * 16;
   if (a.whole.volume() == 0 || a.keys == 0) return f;
   for (const TensorView& view : views_of(f, type)) WOOTZ_RETURN_IF_ERROR(check_view(view));
   if (a.batch * a.heads * f.tiles() >= int64_t{1} << 31) return unsupported("{} heads", a.batch * a.heads);
   return f;
 }
 
+Result<KernelSource> fed_source(const char* file, const Problem& p, const BindArgs& args, const Fed& f, int64_t teams,
+                                int64_t stages) {
+  const AttentionShape& a = f.shape;
+  const DType type = p.inputs[0].dtype;
+  WOOTZ_ASSIGN_OR_RETURN(KernelSource source, attention_source(file, p, args, a, views_of(f, type)));
+  source.type("Y", storage_type(type));
+  const std::pair<const char*, int64_t> fixed[] = {{"kKeys", f.keys},
+                                                   {"kTeams", teams},
+                                                   {"kStages", stages},
+                                                   {"kCluster", 1},
+                                                   {"kAddsMask", p.as<AttentionParams>().has_mask}};
+  for (const auto& [name, value] : fixed) source.fixed(name, value);
+  source.code(wide_product(static_cast<int>(f.keys > 128 ? f.keys / 2 : f.keys), type));
+  source.code(turned_product(static_cast<int>(a.v_size), type));
+  return source;
+}
+
+LaunchSize size_of(int64_t teams, int64_t blocks, int64_t shared) {
+  LaunchSize size;
+  size.block = static_cast<unsigned>((1 + teams) * 128);
+  size.grid_x = static_cast<unsigned>(blocks);
+  size.shared = static_cast<unsigned>(kAligned + shared);
+  size.at_once = 1;
+  return size;
+}
+
+// How rows are divided where keys come in turns: a tile for each team of a block.
+struct Turns {
+  int64_t teams = 1, stages = 2, groups = 1, blocks = 1, shared = 0;
+  double us = 0;
+};
+
+// A start, the first keys' way to the block, then rounds of blocks, of which several teams multiply one after the other
+// while others find exponentials, or what the L2 gives.
+Turns turns_of(const Fed& f, int64_t teams) {
+  constexpr int64_t kMostStages = 4;
+  constexpr double kFirstUs = 1, kTurnCycles = 100;
+  const AttentionShape& a = f.shape;
+  Turns t{.teams = teams};
+  t.groups = pieces(f.tiles(), teams);
+  t.blocks = a.batch * a.heads * t.groups;
+  t.stages = std::min(kMostStages, (kMostShared - kAligned - 8 - teams * f.tile_bytes()) / (f.head_bytes() + kBarBytes));
+  t.shared = teams * f.tile_bytes() + 8 + t.stages * (f.head_bytes() + kBarBytes);
+  const auto scores = static_cast<double>(kTileRows * f.keys), turns = static_cast<double>(pieces(a.keys, f.keys));
+  const double products = scores * static_cast<double>(a.size + a.v_size) / kMacsPerCycle;
+  const double exponentials = scores / kScoresPerCycle + kTurnCycles;
+  const double turn = std::max({products + kTurnCycles, exponentials, static_cast<double>(teams) * products,
+                                (products + exponentials) * 0.8});
+  const double rounds = static_cast<double>(pieces(t.blocks, kMultiprocessors));
+  const double memory = static_cast<double>(t.blocks * f.head_bytes()) * turns / kL2BytesPerUs;
+  t.us = kStartUs + std::max(rounds * (kFirstUs + turns * turn / kCyclesPerUs), memory);
+  return t;
+}
+
+Turns best_turns(const Fed& f) {
+  Turns best;
+  for (int64_t teams = 1; teams <= (f.shape.size > kPlaces ? 2 : kMostTeams); ++teams)
+    if (const Turns t = turns_of(f, teams); t.stages >= 2 && (best.us == 0 || t.us < best.us)) best = t;
+  return best;
+}
+
 }  // namespace
 
 Status generate_attention_fed(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
-  WOOTZ_ASSIGN_OR_RETURN(const Fed f, fed_of(p, args));
-  const AttentionShape& a = f.shape;
-  if (a.whole.volume() == 0) return Status();
-  if (a.keys == 0) return unsupported("attention over no keys on tensor cores");
+  WOOTZ_ASSIGN_OR_RETURN(const Fed f, fed_of(p, args, false));
+  if (f.shape.whole.volume() == 0) return Status();
+  if (f.shape.keys == 0) return unsupported("attention over no keys on tensor cores");
   const Division d = best_division(f);
-  const DType type = p.inputs[0].dtype;
-  WOOTZ_ASSIGN_OR_RETURN(KernelSource source, attention_source("attention/fed.cuh", p, args, a, views_of(f, type)));
-  source.type("Y", storage_type(type));
-  const std::pair<const char*, int64_t> fixed[] = {
-      {"kKeys", f.keys},     {"kTeams", d.teams}, {"kTiles", d.tiles},
-      {"kStages", d.stages}, {"kCluster", 1},     {"kAddsMask", p.as<AttentionParams>().has_mask}};
-  for (const auto& [name, value] : fixed) source.fixed(name, value);
+  WOOTZ_ASSIGN_OR_RETURN(KernelSource source, fed_source("attention/fed.cuh", p, args, f, d.teams, d.stages));
+  source.fixed("kTiles", d.tiles);
   source.number("groups", d.groups);
   source.number("units", d.units);
   source.number("blocks", d.blocks);
-  source.code(wide_product(static_cast<int>(f.keys > 128 ? f.keys / 2 : f.keys), type));
-  source.code(turned_product(static_cast<int>(a.v_size), type));
-  LaunchSize size;
-  size.block = static_cast<unsigned>((1 + d.teams) * 128);
-  size.grid_x = static_cast<unsigned>(d.blocks);
-  size.shared = static_cast<unsigned>(kAligned + d.stages * (f.stage_bytes(d.tiles) + kBarBytes));
-  size.at_once = 1;
-  return source.finish(size, launches);
+  return source.finish(size_of(d.teams, d.blocks, d.stages * (f.stage_bytes(d.tiles) + kBarBytes)), launches);
+}
+
+Status generate_attention_fed_long(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
+  WOOTZ_ASSIGN_OR_RETURN(const Fed f, fed_of(p, args, true));
+  if (f.shape.whole.volume() == 0) return Status();
+  const Turns t = best_turns(f);
+  WOOTZ_ASSIGN_OR_RETURN(KernelSource source, fed_source("attention/fed_long.cuh", p, args, f, t.teams, t.stages));
+  source.number("groups", t.groups);
+  return source.finish(size_of(t.teams, t.blocks, t.shared), launches);
 }
 
 double estimate_attention_fed(const Problem& p) {
   const std::vector<Dims> in = operand_dims(p.inputs), out = operand_dims(p.outputs);
-  const Result<Fed> f = fed_of(p, {in, out, {}});
+  const Result<Fed> f = fed_of(p, {in, out, {}}, false);
   return f.ok() && f->shape.keys > 0 && f->shape.whole.volume() > 0 ? best_division(*f).us : 0;
+}
+
+double estimate_attention_fed_long(const Problem& p) {
+  const std::vector<Dims> in = operand_dims(p.inputs), out = operand_dims(p.outputs);
+  const Result<Fed> f = fed_of(p, {in, out, {}}, true);
+  return f.ok() && f->shape.whole.volume() > 0 ? best_turns(*f).us : 0;
 }
 
 }  // namespace wootz::cuda

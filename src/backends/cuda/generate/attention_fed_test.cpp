@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "backend/operand_dims.h"
 #include "backends/cuda/generate/families.h"
 #include "backends/cuda/jit/compiler.h"
 #include "backends/cuda/jit/cubin.h"
@@ -16,14 +17,25 @@ namespace {
 struct Case {
   const char* name;
   int64_t batch, heads, rows, keys, size;
+  bool masked = false, causal = false;
 };
 constexpr Case kCases[] = {{"vit_b32", 32, 12, 197, 197, 64},  {"vit_b1", 1, 12, 197, 197, 64},
                            {"bert_b32", 32, 12, 128, 128, 64}, {"bert_b1", 1, 12, 128, 128, 64},
-                           {"keys_256", 32, 12, 256, 256, 64}, {"size_128", 32, 12, 197, 197, 128}};
+                           {"keys_256", 32, 12, 256, 256, 64}, {"size_128", 32, 12, 197, 197, 128},
+                           {"masked", 32, 12, 197, 197, 64, true},
+                           {"whisper", 1, 8, 1500, 1500, 64},
+                           {"long_3_teams", 8, 16, 1000, 1000, 64},
+                           {"long_128", 8, 16, 2048, 2048, 128},
+                           {"long_masked", 8, 16, 2048, 2048, 64, true},
+                           {"long_causal", 8, 16, 2048, 2048, 64, false, true}};
 
 Problem problem_of(const Case& c, DType type) {
   Problem p;
-  p.params = AttentionParams{};
+  AttentionParams params;
+  params.scale = 0.125;
+  params.has_mask = c.masked;
+  params.causal = c.causal;
+  p.params = params;
   const auto add = [&](std::vector<TensorDesc>* to, int64_t lines) {
     const Dims dims{c.batch, c.heads, lines, c.size};
     to->push_back({type, Layout::kLinear, dims, dims, false});
@@ -31,16 +43,18 @@ Problem problem_of(const Case& c, DType type) {
   add(&p.inputs, c.rows);
   add(&p.inputs, c.keys);
   add(&p.inputs, c.keys);
+  if (c.masked) p.inputs.push_back({type, Layout::kLinear, {c.rows, c.keys}, {c.rows, c.keys}, false});
   add(&p.outputs, c.rows);
-  p.num_main = 3;
+  p.num_main = static_cast<int>(p.inputs.size());
   return p;
 }
 
 Result<std::string> source_of(const Case& c, DType type) {
   const Problem p = problem_of(c, type);
-  const std::vector<Dims> in{p.inputs[0].dims, p.inputs[1].dims, p.inputs[2].dims}, out{p.outputs[0].dims};
+  const std::vector<Dims> in = operand_dims(p.inputs), out = operand_dims(p.outputs);
   std::vector<Launch> launches;
-  WOOTZ_RETURN_IF_ERROR(generate_attention_fed(p, {in, out, {}}, &launches));
+  const Generate generate = c.keys > 256 ? generate_attention_fed_long : generate_attention_fed;
+  WOOTZ_RETURN_IF_ERROR(generate(p, {in, out, {}}, &launches));
   return launches.at(0).source;
 }
 

@@ -1,0 +1,172 @@
+// The same as attention/fed.cuh over any number of keys, of which kKeys are looked at at once: a block takes a tile of
+// 64 query rows of a head for each of its teams, and keys and values go through a ring of stages for all of them. A
+// team finds exponentials of some keys while it multiplies those of the ones before by their values; they are relative
+// to the largest score so far. The problem: that of attention/fed_parts.cuh; Constants {groups: blocks of a head}.
+#pragma once
+#include "backends/cuda/kernels/attention/fed_parts.cuh"
+
+constexpr int kQueryBytes = kParts * kTileBytes;  // of a team
+constexpr int kStageBytes = (kParts + kValueParts) * kPartBytes;
+constexpr int kSharedBytes = kAligned + kTeams * kQueryBytes + kStages * kStageBytes + (3 * kStages + 1) * 8;
+
+struct Ring {
+  u8 *queries, *stages;
+  u64 *full, *keys, *values, *empty;
+};
+typedef RingSpot<kStages> Spot;
+
+// Of the keys that any row from `first` on sees.
+W_FN int turns_of(const Constants& c, int first) {
+  const int end = kCausal && first + kTeams * kTileRows < c.keys ? first + kTeams * kTileRows : c.keys;
+  return (end + kKeys - 1) / kKeys;
+}
+
+// By one thread.
+W_FN void feed(const Operands& p, const Constants& c, const Ring& ring, const Lines& head, int first) {
+  w_after();
+  w_bar_expect(ring.full, kTeams * kQueryBytes);
+#pragma unroll
+  for (int team = 0; team < kTeams; ++team)
+    fetch_queries(ring.queries + team * kQueryBytes, p.q, ring.full, head, first + team * kTileRows);
+  Spot spot{0, 1};
+  const int turns = turns_of(c, first);
+#pragma unroll 1
+  for (int turn = 0; turn < turns; ++turn, spot.pass(1)) {
+    u8* const to = ring.stages + spot.stage * kStageBytes;
+    w_bar_wait(ring.empty + spot.stage, spot.parity);
+    w_bar_expect(ring.keys + spot.stage, kParts * kPartBytes);
+    fetch_keys<kParts>(to, p.k, ring.keys + spot.stage, head, turn * kKeys);
+    w_bar_expect(ring.values + spot.stage, kValueParts * kPartBytes);
+    fetch_keys<kValueParts>(to + kParts * kPartBytes, p.v, ring.values + spot.stage, head, turn * kKeys);
+  }
+}
+
+// What a team has so far: of a thread's two rows the largest score, its part of the sum of exponentials relative to it,
+// and the weighted values.
+struct Part {
+  float top[2], sum[2];
+  Sums acc[1];
+};
+
+// Exponentials in place of scores; `keep`: what is left of those before.
+W_FN void raise(Scores& s, Part& part, float (&keep)[2]) {
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    float top[2] = {part.top[r], -W_INF};  // neither waits for the other
+#pragma unroll
+    for (int n = 0; n < kGroups; ++n) {
+      const float(&own)[4] = group_of(s, n);
+      top[n % 2] = fmaxf(top[n % 2], fmaxf(own[r * 2], own[r * 2 + 1]));
+    }
+    float now = fmaxf(top[0], top[1]);
+#pragma unroll
+    for (int m = 1; m < 4; m *= 2) now = fmaxf(now, __shfl_xor_sync(0xffffffffu, now, m));
+    const float from = now == -W_INF ? 0.0f : now * kFactor;
+    keep[r] = w_exp2_near(part.top[r] * kFactor - from);
+    part.top[r] = now;
+    float more[2] = {part.sum[r] * keep[r], 0};
+#pragma unroll
+    for (int n = 0; n < kGroups; ++n)
+#pragma unroll
+      for (int e = r * 2; e < r * 2 + 2; ++e)
+        more[e % 2] += group_of(s, n)[e] = w_exp2_near(group_of(s, n)[e] * kFactor - from);
+    part.sum[r] = more[0] + more[1];
+  }
+}
+
+W_FN void shrink(Sums& acc, const float (&keep)[2]) {
+#pragma unroll
+  for (int n = 0; n < kValueSize / 8; ++n)
+#pragma unroll
+    for (int e = 0; e < 4; ++e) acc[n][e] *= keep[e / 2];
+}
+
+W_FN void attend(const Operands& p, const Constants& c, const Ring& ring, const Lines& head, int first, int team) {
+  w_after();
+  u8* const queries = ring.queries + team * kQueryBytes;
+  const int turns = turns_of(c, first), warp = threadIdx.x / 32 % 4, rows = first + team * kTileRows;
+  const int own = rows + warp * 16, row = own + threadIdx.x % 32 / 4;
+  const auto keys = [&](const Spot& at) { return ring.stages + at.stage * kStageBytes; };
+  const auto seen = [&](int turn, Scores& s) {
+    if ((turn + 1) * kKeys <= c.keys)
+      see<true>(p, c, head, row, turn * kKeys, s);
+    else
+      see<false>(p, c, head, row, turn * kKeys, s);
+  };
+  const auto add = [&](const Spot& at, int turn, u32 (&a)[kSteps][4], Part& part) {
+    w_bar_wait(ring.values + at.stage, at.parity);
+    w_turned_products(a, keys(at) + kParts * kPartBytes, kPartBytes, c.keys - turn * kKeys, turn, part.acc[0]);
+  };
+  Spot spot{0, 0}, next{0, 0};
+  Part part = {{-W_INF, -W_INF}, {0, 0}};
+  Scores s;
+  u32 a[kSteps][4];
+  float keep[2];
+  w_bar_wait(ring.full, 0);
+  w_bar_wait(ring.keys, 0);
+  multiply_keys(queries, keys(spot), c.rows - rows, c.keys, s);
+  settle(s);
+  w_wide_left<0>();
+  settle(s);
+  seen(0, s);
+  raise(s, part, keep);
+  as_rows(s, a);
+  next.pass(1);
+#pragma unroll 1
+  for (int turn = 0; turn + 1 < turns; ++turn) {
+    w_bar_wait(ring.keys + next.stage, next.parity);
+    multiply_keys(queries, keys(next), c.rows - rows, c.keys - (turn + 1) * kKeys, s);
+    add(spot, turn, a, part);
+    settle(s);
+    w_settle_sums(part.acc);
+    w_wide_left<1>();
+    settle(s);
+    seen(turn + 1, s);
+    raise(s, part, keep);
+    w_wide_left<0>();
+    w_settle_sums(part.acc);
+    w_settle_rows(a);
+    release(ring.empty + spot.stage);
+    shrink(part.acc[0], keep);
+    as_rows(s, a);
+    spot.pass(1);
+    next.pass(1);
+  }
+  add(spot, turns - 1, a, part);
+  w_settle_sums(part.acc);
+  w_wide_left<0>();
+  w_settle_sums(part.acc);
+  w_settle_rows(a);
+  store_rows(p, c, head, own, part.sum, part.acc[0], queries + warp * 16 * kLineBytes);
+}
+
+W_FN void kernel(const Operands& p, const Constants& c) {
+  W_SHARED(memory, kSharedBytes);
+  u8* const queries = memory + (-(u64)memory & (kAligned - 1));
+  u8* const stages = queries + kTeams * kQueryBytes;
+  u64* const bars = (u64*)(stages + kStages * kStageBytes);
+  const Ring ring = {queries, stages, bars, bars + 1, bars + 1 + kStages, bars + 1 + 2 * kStages};
+  const Lines head = lines_of(c, blockIdx.x / c.groups);
+  const int first = blockIdx.x % c.groups * (kTeams * kTileRows);
+  w_let_next();
+  if (threadIdx.x == 0) {
+    w_bar_init(ring.full, 1);
+    for (int i = 0; i < kStages; ++i) {
+      w_bar_init(ring.keys + i, 1);
+      w_bar_init(ring.values + i, 1);
+      w_bar_init(ring.empty + i, kTeams * kArrivals);
+    }
+    w_bars_are_there();
+    w_want(p.q);
+    w_want(p.k);
+    w_want(p.v);
+  }
+  __syncthreads();
+  if (threadIdx.x < kTeam) {
+    feeders_registers();
+    if (threadIdx.x == 0) feed(p, c, ring, head, first);
+  } else {
+    teams_registers();
+    attend(p, c, ring, head, first, threadIdx.x / kTeam - 1);
+  }
+}
