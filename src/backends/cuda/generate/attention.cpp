@@ -128,8 +128,7 @@ Result<KernelSource> attention_source(std::string_view file, const Problem& p, c
       source.view(name, {false, i}, views[static_cast<size_t>(i)]);
   }
   source.epilogue_operands(p);
-  if (params.has_mask)
-    source.operand(fmt::format("const {}*", storage_type(p.inputs[3].dtype)), "mask", {false, 3});
+  if (params.has_mask) source.operand(fmt::format("const {}*", storage_type(p.inputs[3].dtype)), "mask", {false, 3});
   source.number("rows", a.rows);
   source.number("keys", a.keys);
   source.number("heads", a.heads);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kMultiprocessors = 132, kTileRows = 64, kPlaces = 64, kKeysAtOnce = 256;
 constexpr int64_t kLongKeys = 128;  // at once, of more
-constexpr int64_t kMostShared = 227 * 1024, kAligned = 1024, kBarBytes = 3 * 8, kMostTeams = 3;
+constexpr int64_t kMostShared = 227 * 1024, kAligned = 1024, kBarBytes = 3 * 8, kTurnBytes = 8, kMostTeams = 3;
 constexpr double kStartUs = 1.6, kBlockBytesPerUs = 6e4, kL2BytesPerUs = 5e6, kCyclesPerUs = 1700;
 constexpr double kMacsPerCycle = 1800, kScoresPerCycle = 11;
 
@@ -21,12 +21,14 @@ int64_t pieces(int64_t count, int64_t size) { return (count + size - 1) / size; 
 
 // How the rows of heads are divided: `tiles` of a unit of work, which come to shared memory together with its keys.
 struct Division {
-  int64_t tiles = 1, teams = 1, stages = 1, groups = 1, units = 1, blocks = 1;
+  int64_t tiles = 1, teams = 1, stages = 1, groups = 1, units = 1, blocks = 1, rounds = 1;
+  bool is_possible = true;
   double us = 0;
 };
 
 struct Fed {
   AttentionShape shape;
+  bool masked = false;
   int64_t keys = 0;  // at once, of which the last may not be there
   int64_t head_bytes() const { return keys * (shape.size + shape.v_size) * 2; }  // of these
   int64_t tile_bytes() const { return kTileRows * shape.size * 2; }
@@ -37,30 +39,35 @@ struct Fed {
 // On an H200: a start, the first unit's way to its block, then the teams' rounds or what the L2 gives. Of a tile alone
 // both products and the exponentials take their time one after the other; of several teams the products do.
 Division division_of(const Fed& f, int64_t tiles, int64_t teams) {
-  constexpr double kTileCycles = 300;
+  constexpr double kTileCycles = 300, kShown = 0.3;
   const AttentionShape& a = f.shape;
   Division d{.tiles = tiles, .teams = teams};
   d.groups = pieces(f.tiles(), tiles);
   d.units = a.batch * a.heads * d.groups;
   d.blocks = std::min(kMultiprocessors, d.units);
   const int64_t turns = pieces(d.units, d.blocks), bytes = f.stage_bytes(tiles);
-  d.stages = std::min((kMostShared - kAligned) / (bytes + kBarBytes), turns);
+  d.stages = std::min((kMostShared - kAligned - teams * kTurnBytes) / (bytes + kBarBytes), turns);
+  // While a team has not done with a tile, it waits for the keys of its next one, which are those of a unit so many on.
+  d.is_possible = d.stages == turns || d.stages > pieces(teams, tiles);
   const auto scores = static_cast<double>(kTileRows * f.keys);
   const double products = scores * static_cast<double>(a.size + a.v_size) / kMacsPerCycle;
-  const double round = std::max(products + scores / kScoresPerCycle + kTileCycles, products * static_cast<double>(teams));
-  const double compute = static_cast<double>(pieces(turns * tiles, teams)) * round / kCyclesPerUs;
+  const double round =
+      std::max(products + scores / kScoresPerCycle + kTileCycles, products * static_cast<double>(teams));
+  d.rounds = pieces(turns * tiles, teams);
+  const double compute = static_cast<double>(d.rounds) * round / kCyclesPerUs;
   const double memory = static_cast<double>(d.units * bytes) / kL2BytesPerUs;
-  d.us = kStartUs + static_cast<double>(bytes) / kBlockBytesPerUs + std::max(compute, memory);
+  d.us = kStartUs + static_cast<double>(bytes) / kBlockBytesPerUs + std::max(compute, memory) +
+         kShown * std::min(compute, memory);
   return d;
 }
 
 Division best_division(const Fed& f) {
-  constexpr int64_t kMostTiles = 4, kThreeTeamsKeys = 208;  // with more, registers do not suffice
+  constexpr int64_t kMostTiles = 4, kThreeTeamsKeys = 128;  // with more, registers do not suffice
   Division best;
   for (int64_t tiles = 1; tiles <= std::min(kMostTiles, f.tiles()); ++tiles)
-    for (int64_t teams = 1; teams <= (f.keys > kThreeTeamsKeys ? 2 : kMostTeams); ++teams) {
+    for (int64_t teams = 1; teams <= (f.keys > kThreeTeamsKeys || f.masked ? 2 : kMostTeams); ++teams) {
       const Division d = division_of(f, tiles, teams);
-      if (d.stages >= 1 && (best.us == 0 || d.us < best.us)) best = d;
+      if (d.is_possible && d.stages >= 1 && (best.us == 0 || d.us < best.us)) best = d;
     }
   return best;
 }
@@ -95,8 +102,10 @@ Result<Fed> fed_of(const Problem& p, const BindArgs& args, bool in_turns) {
   for (const int64_t size : {a.size, a.v_size})
     if (size != kPlaces && size != 2 * kPlaces) return unsupported("heads of {}, which are not of whole lines", size);
   if (a.v_size > a.size) return unsupported("values of {} for keys of {}", a.v_size, a.size);
-  if ((a.keys > kKeysAtOnce) != in_turns) return unsupported("{} keys by this kernel", a.keys);
+  if (!in_turns && a.keys > kKeysAtOnce) return unsupported("{} keys at once", a.keys);
+  if (in_turns && a.keys <= kLongKeys) return unsupported("{} keys, which come at once", a.keys);
   if (a.k.column != 1 || !in_steps_of(a.y, 8)) return unsupported("rows of heads that are not in steps of 16 bytes");
+  f.masked = p.as<AttentionParams>().has_mask;
   f.keys = in_turns ? kLongKeys : pieces(std::max<int64_t>(1, a.keys), 16) * 16;
   if (a.whole.volume() == 0 || a.keys == 0) return f;
   for (const TensorView& view : views_of(f, type)) WOOTZ_RETURN_IF_ERROR(check_view(view));
@@ -145,13 +154,14 @@ Turns turns_of(const Fed& f, int64_t teams) {
   Turns t{.teams = teams};
   t.groups = pieces(f.tiles(), teams);
   t.blocks = a.batch * a.heads * t.groups;
-  t.stages = std::min(kMostStages, (kMostShared - kAligned - 8 - teams * f.tile_bytes()) / (f.head_bytes() + kBarBytes));
-  t.shared = teams * f.tile_bytes() + 8 + t.stages * (f.head_bytes() + kBarBytes);
+  t.stages = std::min(
+      kMostStages, (kMostShared - kAligned - 8 - teams * (f.tile_bytes() + kTurnBytes)) / (f.head_bytes() + kBarBytes));
+  t.shared = teams * (f.tile_bytes() + kTurnBytes) + 8 + t.stages * (f.head_bytes() + kBarBytes);
   const auto scores = static_cast<double>(kTileRows * f.keys), turns = static_cast<double>(pieces(a.keys, f.keys));
   const double products = scores * static_cast<double>(a.size + a.v_size) / kMacsPerCycle;
   const double exponentials = scores / kScoresPerCycle + kTurnCycles;
-  const double turn = std::max({products + kTurnCycles, exponentials, static_cast<double>(teams) * products,
-                                (products + exponentials) * 0.8});
+  const double turn = std::max(
+      {products + kTurnCycles, exponentials, static_cast<double>(teams) * products, (products + exponentials) * 0.8});
   const double rounds = static_cast<double>(pieces(t.blocks, kMultiprocessors));
   const double memory = static_cast<double>(t.blocks * f.head_bytes()) * turns / kL2BytesPerUs;
   t.us = kStartUs + std::max(rounds * (kFirstUs + turns * turn / kCyclesPerUs), memory);
@@ -160,7 +170,7 @@ Turns turns_of(const Fed& f, int64_t teams) {
 
 Turns best_turns(const Fed& f) {
   Turns best;
-  for (int64_t teams = 1; teams <= (f.shape.size > kPlaces ? 2 : kMostTeams); ++teams)
+  for (int64_t teams = 1; teams <= (f.shape.size > kPlaces || f.masked ? 2 : kMostTeams); ++teams)
     if (const Turns t = turns_of(f, teams); t.stages >= 2 && (best.us == 0 || t.us < best.us)) best = t;
   return best;
 }
@@ -172,12 +182,15 @@ Status generate_attention_fed(const Problem& p, const BindArgs& args, std::vecto
   if (f.shape.whole.volume() == 0) return Status();
   if (f.shape.keys == 0) return unsupported("attention over no keys on tensor cores");
   const Division d = best_division(f);
+  if (d.us == 0) return unsupported("{} keys of {} at once", f.shape.keys, f.shape.size);
   WOOTZ_ASSIGN_OR_RETURN(KernelSource source, fed_source("attention/fed.cuh", p, args, f, d.teams, d.stages));
   source.fixed("kTiles", d.tiles);
+  source.fixed("kRounds", d.rounds);
   source.number("groups", d.groups);
   source.number("units", d.units);
   source.number("blocks", d.blocks);
-  return source.finish(size_of(d.teams, d.blocks, d.stages * (f.stage_bytes(d.tiles) + kBarBytes)), launches);
+  return source.finish(
+      size_of(d.teams, d.blocks, d.stages * (f.stage_bytes(d.tiles) + kBarBytes) + d.teams * kTurnBytes), launches);
 }
 
 Status generate_attention_fed_long(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {

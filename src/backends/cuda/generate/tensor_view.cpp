@@ -19,7 +19,8 @@ int64_t upper(const TensorView& v, size_t axis) {
 }  // namespace
 
 Status check_view(const TensorView& v) {
-  constexpr int64_t kMostExtent = int64_t{1} << 31, kMostStride = int64_t{1} << 39, kMostLines = 256, kMostStep = 8, kMostCorner = 127;
+  constexpr int64_t kMostExtent = int64_t{1} << 31, kMostStride = int64_t{1} << 39, kMostLines = 256, kMostStep = 8,
+                    kMostCorner = 127;
   for (const int64_t extent : v.extents)
     if (extent < 1 || extent >= kMostExtent) return unsupported("an extent of {}", extent);
   for (const int64_t stride : v.strides)

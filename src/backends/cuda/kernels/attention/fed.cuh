@@ -2,17 +2,17 @@
 // thread feeds a ring of stages in shared memory by the unit for tensors: of a unit of work, which is kTiles times 64
 // query rows of a head, these rows and the head's keys and values. Teams of four warps take a tile each, by turns: one
 // finds exponentials while another multiplies. The problem: that of attention/fed_parts.cuh, with all keys in kKeys;
-// kTiles; Constants {groups: units of a head; units; blocks}.
+// kTiles; kRounds: the most tiles of a team; Constants {groups: units of a head; units; blocks}.
 #pragma once
 #include "backends/cuda/kernels/attention/fed_parts.cuh"
 
 constexpr int kQueryBytes = kTiles * kParts * kTileBytes;
 constexpr int kStageBytes = kQueryBytes + (kParts + kValueParts) * kPartBytes;
-constexpr int kSharedBytes = kAligned + kStages * kStageBytes + 3 * kStages * 8;
+constexpr int kSharedBytes = kAligned + kStages * kStageBytes + (3 * kStages + kTeams) * 8;
 
 struct Ring {
   u8* stages;
-  u64 *keys, *values, *empty;
+  u64 *keys, *values, *empty, *turns;
 };
 typedef RingSpot<kStages> Spot;
 
@@ -27,7 +27,7 @@ W_FN Unit unit_at(const Constants& c, int unit) {
 
 // By one thread.
 W_FN void feed(const Operands& p, const Constants& c, const Ring& ring) {
-  w_after();
+  w_begin();
   Spot spot{0, 1};
 #pragma unroll 1
   for (int unit = blockIdx.x; unit < c.units; unit += c.blocks, spot.pass(1)) {
@@ -69,63 +69,119 @@ W_FN void raise(Scores& s, float (&sum)[2]) {
   }
 }
 
-W_FN void take_tile(const Operands& p, const Constants& c, const Ring& ring, const Unit& u, int tile,
-                    const Spot& spot) {
-  u8* const queries = ring.stages + spot.stage * kStageBytes + tile * kParts * kTileBytes;
-  const u8* const keys = ring.stages + spot.stage * kStageBytes + kQueryBytes;
-  const int warp = threadIdx.x / 32 % 4, rows = u.first + tile * kTileRows, first = rows + warp * 16;
-  w_bar_wait(ring.keys + spot.stage, spot.parity);
-  Scores s;
-  multiply_keys(queries, keys, c.rows - rows, c.keys, s);
-  settle(s);
-  w_wide_left<0>();
-  settle(s);
-  float sum[2] = {1, 1};
-  if (first < c.rows) {  // of the last rows, not every warp has some
-    see<false>(p, c, u.head, first + threadIdx.x % 32 / 4, 0, s);
-    raise(s, sum);
-  }
-  u32 a[kSteps][4];
-  as_rows(s, a);
-  w_bar_wait(ring.values + spot.stage, spot.parity);
-  Sums acc[1];
-  w_turned_products(a, keys + kParts * kPartBytes, kPartBytes, c.keys, 0, acc[0]);
-  w_settle_sums(acc);
-  w_wide_left<0>();
-  w_settle_sums(acc);
-  w_settle_rows(a);
-  store_rows(p, c, u.head, first, sum, acc[0], queries + warp * 16 * kLineBytes);
-  w_group_fence();
-  release(ring.empty + spot.stage);
-}
-
-W_FN void attend(const Operands& p, const Constants& c, const Ring& ring, int team) {
-  w_after();
-  Spot spot{0, 0};
-  int tile = team;
-#pragma unroll 1
-  for (int unit = blockIdx.x;; tile += kTeams) {
-    for (; tile >= kTiles; tile -= kTiles) {
+// A tile among those of a block.
+struct Place {
+  int unit, tile;
+  Spot spot;
+  W_M void pass(const Constants& c, int count) {
+    for (tile += count; tile >= kTiles; tile -= kTiles) {
       unit += c.blocks;
       spot.pass(1);
     }
-    if (unit >= c.units) break;
-    take_tile(p, c, ring, unit_at(c, unit), tile, spot);
   }
+  W_M bool is_there(const Constants& c) const { return unit < c.units; }
+  W_M u8* queries(const Ring& ring) const {
+    return ring.stages + spot.stage * kStageBytes + tile * kParts * kTileBytes;
+  }
+  W_M u8* keys(const Ring& ring) const { return ring.stages + spot.stage * kStageBytes + kQueryBytes; }
+};
+
+W_FN void begin(const Constants& c, const Ring& ring, const Place& at, Scores& s) {
+  w_bar_wait(ring.keys + at.spot.stage, at.spot.parity);
+  const int rows = unit_at(c, at.unit).first + at.tile * kTileRows;
+  multiply_keys(at.queries(ring), at.keys(ring), c.rows - rows, c.keys, s);
+  settle(s);
+}
+
+// The first row of a warp's.
+W_FN int first_of(const Constants& c, const Place& at) {
+  return unit_at(c, at.unit).first + at.tile * kTileRows + threadIdx.x / 32 % 4 * 16;
+}
+
+// Exponentials of a tile.
+struct Raised {
+  Scale scale;
+  u32 a[kSteps][4];
+};
+
+W_FN void end(const Operands& p, const Constants& c, const Place& at, Scores& s, Raised& to) {
+  w_wide_left<0>();
+  settle(s);
+  const int first = first_of(c, at);
+  float sum[2] = {1, 1};
+  if (first < c.rows) {  // of the last rows, not every warp has some
+    see<false>(p, c, unit_at(c, at.unit).head, first + threadIdx.x % 32 / 4, 0, s);
+    raise(s, sum);
+  }
+  as_rows(s, to.a);
+  to.scale = scale_of(sum);
+}
+
+W_FN void add_values(const Operands& p, const Constants& c, const Ring& ring, const Place& at, Raised& of,
+                     Results& to) {
+  Sums acc[1];
+  w_turned_products(of.a, at.keys(ring) + kParts * kPartBytes, kPartBytes, c.keys, 0, acc[0]);
+  w_settle_sums(acc);
+  w_wide_left<0>();
+  w_settle_sums(acc);
+  w_settle_words(of.a);
+  finish_rows(p, c, unit_at(c, at.unit).head, first_of(c, at), of.scale, acc[0], to);
+}
+
+W_FN void store(const Operands& p, const Constants& c, const Ring& ring, const Place& at, const Results& y) {
+  store_rows(p, c, unit_at(c, at.unit).head, first_of(c, at), y,
+             at.queries(ring) + threadIdx.x / 32 % 4 * 16 * kLineBytes);
+  w_group_fence();
+  release(ring.empty + at.spot.stage);
+}
+
+W_FN void attend(const Operands& p, const Constants& c, const Ring& ring, int team) {
+  w_begin();
+  Order order = order_of(ring.turns, team);
+  Place at = {(int)blockIdx.x, 0, {0, 0}};
+  at.pass(c, team);
+  Scores s;
+  Raised own;
+  Results y;
+  order.take();
+  if (!at.is_there(c)) return order.pass();
+  begin(c, ring, at, s);
+  order.pass();
+  end(p, c, at, s, own);
+  if constexpr (kRounds > 1) {
+    Place next = at;
+    next.pass(c, kTeams);
+#pragma unroll 1
+    for (; next.is_there(c); next.pass(c, kTeams)) {
+      w_bar_wait(ring.values + at.spot.stage, at.spot.parity);
+      order.take();
+      add_values(p, c, ring, at, own, y);
+      begin(c, ring, next, s);  // which does not need the stage of this one: see attention_fed.cpp
+      order.pass();
+      store(p, c, ring, at, y);
+      end(p, c, next, s, own);
+      at = next;
+    }
+  }
+  w_bar_wait(ring.values + at.spot.stage, at.spot.parity);
+  order.take();
+  add_values(p, c, ring, at, own, y);
+  order.pass();
+  store(p, c, ring, at, y);
 }
 
 W_FN void kernel(const Operands& p, const Constants& c) {
   W_SHARED(memory, kSharedBytes);
   u8* const stages = memory + (-(u64)memory & (kAligned - 1));
   u64* const bars = (u64*)(stages + kStages * kStageBytes);
-  const Ring ring = {stages, bars, bars + kStages, bars + 2 * kStages};
-  w_let_next();
+  const Ring ring = {stages, bars, bars + kStages, bars + 2 * kStages, bars + 3 * kStages};
   if (threadIdx.x == 0) {
     for (int i = 0; i < kStages; ++i) {
       w_bar_init(ring.keys + i, 1);
       w_bar_init(ring.values + i, 1);
       w_bar_init(ring.empty + i, kTiles * kArrivals);
     }
+    order_of(ring.turns, 0).begin();
     w_bars_are_there();
     w_want(p.q);
     w_want(p.k);

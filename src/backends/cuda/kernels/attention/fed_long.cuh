@@ -7,11 +7,11 @@
 
 constexpr int kQueryBytes = kParts * kTileBytes;  // of a team
 constexpr int kStageBytes = (kParts + kValueParts) * kPartBytes;
-constexpr int kSharedBytes = kAligned + kTeams * kQueryBytes + kStages * kStageBytes + (3 * kStages + 1) * 8;
+constexpr int kSharedBytes = kAligned + kTeams * kQueryBytes + kStages * kStageBytes + (3 * kStages + kTeams + 1) * 8;
 
 struct Ring {
   u8 *queries, *stages;
-  u64 *full, *keys, *values, *empty;
+  u64 *full, *keys, *values, *empty, *turns;
 };
 typedef RingSpot<kStages> Spot;
 
@@ -23,7 +23,7 @@ W_FN int turns_of(const Constants& c, int first) {
 
 // By one thread.
 W_FN void feed(const Operands& p, const Constants& c, const Ring& ring, const Lines& head, int first) {
-  w_after();
+  w_begin();
   w_bar_expect(ring.full, kTeams * kQueryBytes);
 #pragma unroll
   for (int team = 0; team < kTeams; ++team)
@@ -82,7 +82,7 @@ W_FN void shrink(Sums& acc, const float (&keep)[2]) {
 }
 
 W_FN void attend(const Operands& p, const Constants& c, const Ring& ring, const Lines& head, int first, int team) {
-  w_after();
+  w_begin();
   u8* const queries = ring.queries + team * kQueryBytes;
   const int turns = turns_of(c, first), warp = threadIdx.x / 32 % 4, rows = first + team * kTileRows;
   const int own = rows + warp * 16, row = own + threadIdx.x % 32 / 4;
@@ -93,8 +93,7 @@ W_FN void attend(const Operands& p, const Constants& c, const Ring& ring, const 
     else
       see<false>(p, c, head, row, turn * kKeys, s);
   };
-  const auto add = [&](const Spot& at, int turn, u32 (&a)[kSteps][4], Part& part) {
-    w_bar_wait(ring.values + at.stage, at.parity);
+  const auto add = [&](const Spot& at, int turn, u32(&a)[kSteps][4], Part& part) {
     w_turned_products(a, keys(at) + kParts * kPartBytes, kPartBytes, c.keys - turn * kKeys, turn, part.acc[0]);
   };
   Spot spot{0, 0}, next{0, 0};
@@ -104,8 +103,11 @@ W_FN void attend(const Operands& p, const Constants& c, const Ring& ring, const 
   float keep[2];
   w_bar_wait(ring.full, 0);
   w_bar_wait(ring.keys, 0);
+  Order order = order_of(ring.turns, team);
+  order.take();
   multiply_keys(queries, keys(spot), c.rows - rows, c.keys, s);
   settle(s);
+  order.pass();
   w_wide_left<0>();
   settle(s);
   seen(0, s);
@@ -114,30 +116,39 @@ W_FN void attend(const Operands& p, const Constants& c, const Ring& ring, const 
   next.pass(1);
 #pragma unroll 1
   for (int turn = 0; turn + 1 < turns; ++turn) {
+    w_bar_wait(ring.values + spot.stage, spot.parity);
     w_bar_wait(ring.keys + next.stage, next.parity);
+    order.take();
     multiply_keys(queries, keys(next), c.rows - rows, c.keys - (turn + 1) * kKeys, s);
     add(spot, turn, a, part);
     settle(s);
     w_settle_sums(part.acc);
+    order.pass();
     w_wide_left<1>();
     settle(s);
     seen(turn + 1, s);
     raise(s, part, keep);
+    settle(s);  // while values are added, and not behind the wait for them
     w_wide_left<0>();
     w_settle_sums(part.acc);
-    w_settle_rows(a);
+    w_settle_words(a);
     release(ring.empty + spot.stage);
     shrink(part.acc[0], keep);
     as_rows(s, a);
     spot.pass(1);
     next.pass(1);
   }
+  w_bar_wait(ring.values + spot.stage, spot.parity);
+  order.take();
   add(spot, turns - 1, a, part);
   w_settle_sums(part.acc);
+  order.pass();
   w_wide_left<0>();
   w_settle_sums(part.acc);
-  w_settle_rows(a);
-  store_rows(p, c, head, own, part.sum, part.acc[0], queries + warp * 16 * kLineBytes);
+  w_settle_words(a);
+  Results y;
+  finish_rows(p, c, head, own, scale_of(part.sum), part.acc[0], y);
+  store_rows(p, c, head, own, y, queries + warp * 16 * kLineBytes);
 }
 
 W_FN void kernel(const Operands& p, const Constants& c) {
@@ -145,10 +156,10 @@ W_FN void kernel(const Operands& p, const Constants& c) {
   u8* const queries = memory + (-(u64)memory & (kAligned - 1));
   u8* const stages = queries + kTeams * kQueryBytes;
   u64* const bars = (u64*)(stages + kStages * kStageBytes);
-  const Ring ring = {queries, stages, bars, bars + 1, bars + 1 + kStages, bars + 1 + 2 * kStages};
+  const Ring ring = {
+      queries, stages, bars, bars + 1, bars + 1 + kStages, bars + 1 + 2 * kStages, bars + 1 + 3 * kStages};
   const Lines head = lines_of(c, blockIdx.x / c.groups);
   const int first = blockIdx.x % c.groups * (kTeams * kTileRows);
-  w_let_next();
   if (threadIdx.x == 0) {
     w_bar_init(ring.full, 1);
     for (int i = 0; i < kStages; ++i) {
@@ -156,6 +167,7 @@ W_FN void kernel(const Operands& p, const Constants& c) {
       w_bar_init(ring.values + i, 1);
       w_bar_init(ring.empty + i, kTeams * kArrivals);
     }
+    order_of(ring.turns, 0).begin();
     w_bars_are_there();
     w_want(p.q);
     w_want(p.k);

@@ -1,7 +1,7 @@
 // What kernels of attention share whose operands the unit for tensors brings (gemm/feed.cuh): tiles of 64 query rows,
 // whose scores and results are sums of wgmma. Exponentials go from the ones to the rows of the others in registers.
 // The problem: that of attention/scores.cuh, but q, k and v are TensorMaps of lines of 64 elements, of 64, kKeys and
-// kKeys rows; X of 16 bits; Y, of no more; kKeys, a multiple of 16: in shared memory at once; kTeams of four warps;
+// kKeys rows; X and Y of 16 bits; kKeys, a multiple of 16: in shared memory at once; kTeams of four warps;
 // kStages; kAddsMask: masked() adds something; w_wide_mma(), w_turned_mma().
 #pragma once
 #include "backends/cuda/kernels/attention/scores.cuh"
@@ -16,7 +16,7 @@ constexpr float kLog2e = 1.44269504088896f;
 // Where nothing is added to scores, they are scaled as they become exponentials.
 constexpr bool kScaledFirst = kAddsMask || kCap > 0 || kScale <= 0;
 constexpr float kFactor = kScaledFirst ? 1.0f : (float)kScale * kLog2e;
-static_assert(kValueSize <= kSize && sizeof(Y) <= 2);
+static_assert(kValueSize <= kSize && sizeof(Y) == 2);
 
 // Rows lane / 4 and 8 more of two keys each. An instruction gives half of many: it is to find a place among registers.
 constexpr int kHalves = kKeys > 128 ? 2 : 1, kHalfGroups = kGroups / kHalves;
@@ -62,6 +62,26 @@ W_FN void release(u64* empty) {
   if (kOneForTeam > 1 || threadIdx.x % 32 == 0) w_bar_arrive(empty);
 }
 
+// Teams begin their products one after the other: all at once they would find exponentials all at once, too, while
+// nobody multiplies. Each takes as many turns as the one before, or one less.
+struct Order {
+  u64* bars;
+  int team;
+  u32 parity;
+  W_M void begin() const {
+    for (int i = 0; i < kTeams; ++i) w_bar_init(bars + i, kArrivals);
+  }
+  W_M void take() {
+    if constexpr (kTeams == 1) return;
+    w_bar_wait(bars + team, parity);
+    parity ^= 1;
+  }
+  W_M void pass() const {
+    if constexpr (kTeams > 1) release(bars + (team + 1) % kTeams);
+  }
+};
+W_FN Order order_of(u64* bars, int team) { return {bars, team, team == 0 ? 1u : 0u}; }
+
 // Scores on their way until w_wide_left(). So many rows and keys are there.
 W_FN void multiply_keys(const u8* queries, const u8* keys, int rows, int count, Scores& s) {
 #pragma unroll
@@ -76,8 +96,8 @@ W_FN void settle(Scores& s) {
   for (int half = 0; half < kHalves; ++half) w_settle_sums(s[half]);
 }
 
-// Scores of the keys from `base` on as a row sees them; where they are scaled first, in powers of two. kWhole: there are
-// so many keys.
+// Scores of the keys from `base` on as a row sees them; where they are scaled first, in powers of two. kWhole: there
+// are so many keys.
 template <bool kWhole>
 W_FN void see(const Operands& p, const Constants& c, const Lines& head, int row, int base, Scores& s) {
   if (kWhole && !kScaledFirst && !kCausal) return;
@@ -89,8 +109,7 @@ W_FN void see(const Operands& p, const Constants& c, const Lines& head, int row,
       const int j = base + n * 8 + threadIdx.x % 4 * 2 + e % 2, own = row + e / 2 * 8;
       const bool seen = (all || j < c.keys) && !(kCausal && j > own);
       float score = group_of(s, n)[e];
-      if (kScaledFirst)
-        score = kCap > 0 ? capped(score * (float)kScale) * kLog2e : score * ((float)kScale * kLog2e);
+      if (kScaledFirst) score = kCap > 0 ? capped(score * (float)kScale) * kLog2e : score * ((float)kScale * kLog2e);
       if constexpr (kAddsMask) {
         const float m = masked(p, c, 0.0f, head.b, head.h, own < c.rows ? own : 0, seen ? j : 0);
         score = m == -W_INF ? m : score + m * kLog2e;
@@ -109,31 +128,56 @@ W_FN void as_rows(Scores& s, u32 (&a)[kSteps][4]) {
       a[i][n] = w_halves<X>(group_of(s, i * 2 + n / 2)[n % 2 * 2], group_of(s, i * 2 + n / 2)[n % 2 * 2 + 1]);
 }
 
-// The warp's results, by way of its query rows in shared memory: a thread has two neighbours, and stores 16 bytes.
-W_FN void store_rows(const Operands& p, const Constants& c, const Lines& head, int first, const float (&sum)[2],
-                     const Sums& acc, u8* own) {
-  constexpr int kPieces = kValueSize * (int)sizeof(Y) / 16, kLinePieces = kPieces < 8 ? kPieces : 8;
-  const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-  const auto at = [&](int line, int piece) { return own + piece / 8 * kTileBytes + w_piece_of(line, piece % 8); };
-  w_meet<32, kTeams * 4>(0);  // nobody reads queries any more
+// What a row's values are multiplied by in the end, of a thread's part of the sum of exponentials; of rows that see no
+// key nothing is left.
+struct Scale {
+  float by[2];
+  bool none[2];
+};
+W_FN Scale scale_of(const float (&sum)[2]) {
+  Scale scale;
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     float all = sum[r];
 #pragma unroll
     for (int m = 1; m < 4; m *= 2) all += __shfl_xor_sync(0xffffffffu, all, m);
-    const bool none = sees_nothing(all);
-    const float scale = none ? 0.0f : 1.0f / all;
-    const int row = first + g + r * 8, in = row < c.rows ? row : 0;
+    scale.none[r] = sees_nothing(all);
+    scale.by[r] = 1.0f / all;
+  }
+  return scale;
+}
+
+typedef u32 Results[2][kValueSize / 8];  // two neighbours each
+
+W_FN void finish_rows(const Operands& p, const Constants& c, const Lines& head, int first, const Scale& scale,
+                      const Sums& acc, Results& to) {
+  const int lane = threadIdx.x % 32;
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const int row = first + lane / 4 + r * 8, in = row < c.rows ? row : 0;
 #pragma unroll
     for (int n = 0; n < kValueSize / 8; ++n) {
-      Pack<Y, 2> y;
+      Y y[2];
 #pragma unroll
       for (int e = 0; e < 2; ++e)
-        y.v[e] = epilogue(p, c, none ? 0.0f : acc[n][r * 2 + e] * scale, head.b, head.h, in, n * 8 + t * 2 + e);
-      const int byte = (n * 8 + t * 2) * (int)sizeof(Y);
-      *(Pack<Y, 2>*)(at(g + r * 8, byte / 16) + byte % 16) = y;
+        y[e] = epilogue(p, c, scale.none[r] ? 0.0f : acc[n][r * 2 + e] * scale.by[r], head.b, head.h, in,
+                        n * 8 + lane % 4 * 2 + e);
+      to[r][n] = (u32)y[0].x | (u32)y[1].x << 16;
     }
   }
+  w_settle_words(to);  // sums' registers are others' from here on
+}
+
+// The warp's results, by way of its query rows in shared memory: a thread has two neighbours, and stores 16 bytes.
+W_FN void store_rows(const Operands& p, const Constants& c, const Lines& head, int first, const Results& y, u8* own) {
+  constexpr int kPieces = kValueSize / 8, kLinePieces = 8;
+  const int lane = threadIdx.x % 32;
+  const auto at = [&](int line, int piece) { return own + piece / 8 * kTileBytes + w_piece_of(line, piece % 8); };
+  w_meet<32, kTeams * 4>(0);  // nobody reads queries any more
+#pragma unroll
+  for (int r = 0; r < 2; ++r)
+#pragma unroll
+    for (int n = 0; n < kValueSize / 8; ++n) *(u32*)(at(lane / 4 + r * 8, n) + lane % 4 * 4) = y[r][n];
   w_meet<32, kTeams * 4>(0);
   Y* const to = p.y + ((s64)head.b * c.y_batch + (s64)head.h * c.y_head);
 #pragma unroll
@@ -141,7 +185,6 @@ W_FN void store_rows(const Operands& p, const Constants& c, const Lines& head, i
     const int part = from / (16 * kLinePieces) * kLinePieces, i = from % (16 * kLinePieces) + lane;
     const int line = i / kLinePieces, q = part + i % kLinePieces;
     if (first + line < c.rows)
-      *(Pack<u32, 4>*)(to + (s64)(first + line) * c.y_row + q * (16 / (int)sizeof(Y))) =
-          *(const Pack<u32, 4>*)at(line, q);
+      *(Pack<u32, 4>*)(to + (s64)(first + line) * c.y_row + q * 8) = *(const Pack<u32, 4>*)at(line, q);
   }
 }

@@ -7,18 +7,18 @@
 // Columns from 64 on lie `apart` bytes on.
 #ifndef WOOTZ_ON_HOST
 // What products on their way read is not another's register before this.
-template <int kSteps>
-W_FN void w_settle_rows(u32 (&a)[kSteps][4]) {
+template <int kRows, int kCount>
+W_FN void w_settle_words(u32 (&a)[kRows][kCount]) {
 #pragma unroll
-  for (int step = 0; step < kSteps; ++step)
+  for (int i = 0; i < kRows; ++i)
 #pragma unroll
-    for (int e = 0; e < 4; ++e) asm volatile("" : "+r"(a[step][e])::"memory");
+    for (int e = 0; e < kCount; ++e) asm volatile("" : "+r"(a[i][e])::"memory");
 }
-// acc = or, with `on`, += the products, on their way until w_wide_left(), after which w_settle_rows(). So many lines are
-// there.
+// acc = or, with `on`, += the products, on their way until w_wide_left(), after which w_settle_words(). So many lines
+// are there.
 template <int kSteps, int kEights>
 W_FN void w_turned_products(u32 (&a)[kSteps][4], const u8* lines, int apart, int, int on, float (&acc)[kEights][4]) {
-  w_settle_rows(a);
+  w_settle_words(a);
   const u64 first = (u64)(w_shared_at(lines) >> 4 & 0x3fff) | (u64)(apart / 16) << 16 | (u64)64 << 32 | (u64)1 << 62;
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
@@ -26,8 +26,8 @@ W_FN void w_turned_products(u32 (&a)[kSteps][4], const u8* lines, int apart, int
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 #else
-template <int kSteps>
-W_FN void w_settle_rows(u32 (&)[kSteps][4]) {}
+template <int kRows, int kCount>
+W_FN void w_settle_words(u32 (&)[kRows][kCount]) {}
 // A row's sixteen elements of a step, of which its four threads have four each.
 W_FN void w_whole_rows(const u32 (&a)[4], float (&x)[2][16]) {
   for (int m = 0; m < 4; ++m) {
