@@ -81,21 +81,48 @@ W_FN void shrink(Sums& acc, const float (&keep)[2]) {
     for (int e = 0; e < 4; ++e) acc[n][e] *= keep[e / 2];
 }
 
-W_FN void attend(const Operands& p, const Constants& c, const Ring& ring, const Lines& head, int first, int team) {
-  w_begin();
-  u8* const queries = ring.queries + team * kQueryBytes;
-  const int turns = turns_of(c, first), warp = threadIdx.x / 32 % 4, rows = first + team * kTileRows;
-  const int own = rows + warp * 16, row = own + threadIdx.x % 32 / 4;
-  const auto keys = [&](const Spot& at) { return ring.stages + at.stage * kStageBytes; };
-  const auto seen = [&](int turn, Scores& s) {
+// A team's tile: its first row, and a thread's.
+struct Tile {
+  Lines head;
+  int rows, row;
+  u8* queries;
+};
+
+struct Work {
+  const Operands& p;
+  const Constants& c;
+  const Ring& ring;
+  const Tile& tile;
+
+  W_M u8* stage(const Spot& at) const { return ring.stages + at.stage * kStageBytes; }
+  // Products with the keys of a turn.
+  W_M void multiply(const Spot& at, int turn, Scores& s) const {
+    multiply_keys(tile.queries, stage(at), c.rows - tile.rows, c.keys - turn * kKeys, s);
+    settle(s);
+  }
+  W_M void add(const Spot& at, int turn, u32 (&a)[kSteps][4], Part& part) const {
+    w_turned_products(a, stage(at) + kParts * kPartBytes, kPartBytes, c.keys - turn * kKeys, turn, part.acc[0]);
+    w_settle_sums(part.acc);
+  }
+  W_M void exponentials(int turn, Scores& s, Part& part, float (&keep)[2]) const {
+    settle(s);
     if ((turn + 1) * kKeys <= c.keys)
-      see<true>(p, c, head, row, turn * kKeys, s);
+      see<true>(p, c, tile.head, tile.row, turn * kKeys, s);
     else
-      see<false>(p, c, head, row, turn * kKeys, s);
-  };
-  const auto add = [&](const Spot& at, int turn, u32(&a)[kSteps][4], Part& part) {
-    w_turned_products(a, keys(at) + kParts * kPartBytes, kPartBytes, c.keys - turn * kKeys, turn, part.acc[0]);
-  };
+      see<false>(p, c, tile.head, tile.row, turn * kKeys, s);
+    raise(s, part, keep);
+    settle(s);  // while values are added, and not behind the wait for them
+  }
+  W_M void added(u32 (&a)[kSteps][4], Part& part) const {
+    w_wide_left<0>();
+    w_settle_sums(part.acc);
+    w_settle_words(a);
+  }
+};
+
+W_FN void attend(const Operands& p, const Constants& c, const Ring& ring, const Tile& tile, int turns, Order order) {
+  w_begin();
+  const Work work = {p, c, ring, tile};
   Spot spot{0, 0}, next{0, 0};
   Part part = {{-W_INF, -W_INF}, {0, 0}};
   Scores s;
@@ -103,15 +130,11 @@ W_FN void attend(const Operands& p, const Constants& c, const Ring& ring, const 
   float keep[2];
   w_bar_wait(ring.full, 0);
   w_bar_wait(ring.keys, 0);
-  Order order = order_of(ring.turns, team);
   order.take();
-  multiply_keys(queries, keys(spot), c.rows - rows, c.keys, s);
-  settle(s);
+  work.multiply(spot, 0, s);
   order.pass();
   w_wide_left<0>();
-  settle(s);
-  seen(0, s);
-  raise(s, part, keep);
+  work.exponentials(0, s, part, keep);
   as_rows(s, a);
   next.pass(1);
 #pragma unroll 1
@@ -119,19 +142,12 @@ W_FN void attend(const Operands& p, const Constants& c, const Ring& ring, const 
     w_bar_wait(ring.values + spot.stage, spot.parity);
     w_bar_wait(ring.keys + next.stage, next.parity);
     order.take();
-    multiply_keys(queries, keys(next), c.rows - rows, c.keys - (turn + 1) * kKeys, s);
-    add(spot, turn, a, part);
-    settle(s);
-    w_settle_sums(part.acc);
+    work.multiply(next, turn + 1, s);
+    work.add(spot, turn, a, part);
     order.pass();
     w_wide_left<1>();
-    settle(s);
-    seen(turn + 1, s);
-    raise(s, part, keep);
-    settle(s);  // while values are added, and not behind the wait for them
-    w_wide_left<0>();
-    w_settle_sums(part.acc);
-    w_settle_words(a);
+    work.exponentials(turn + 1, s, part, keep);
+    work.added(a, part);
     release(ring.empty + spot.stage);
     shrink(part.acc[0], keep);
     as_rows(s, a);
@@ -140,15 +156,13 @@ W_FN void attend(const Operands& p, const Constants& c, const Ring& ring, const 
   }
   w_bar_wait(ring.values + spot.stage, spot.parity);
   order.take();
-  add(spot, turns - 1, a, part);
-  w_settle_sums(part.acc);
+  work.add(spot, turns - 1, a, part);
   order.pass();
-  w_wide_left<0>();
-  w_settle_sums(part.acc);
-  w_settle_words(a);
+  work.added(a, part);
+  const int warp = threadIdx.x / 32 % 4, own = tile.rows + warp * 16;
   Results y;
-  finish_rows(p, c, head, own, scale_of(part.sum), part.acc[0], y);
-  store_rows(p, c, head, own, y, queries + warp * 16 * kLineBytes);
+  finish_rows(p, c, tile.head, own, scale_of(part.sum), part.acc[0], y);
+  store_rows(p, c, tile.head, own, y, tile.queries + warp * 16 * kLineBytes);
 }
 
 W_FN void kernel(const Operands& p, const Constants& c) {
@@ -179,6 +193,8 @@ W_FN void kernel(const Operands& p, const Constants& c) {
     if (threadIdx.x == 0) feed(p, c, ring, head, first);
   } else {
     teams_registers();
-    attend(p, c, ring, head, first, threadIdx.x / kTeam - 1);
+    const int team = threadIdx.x / kTeam - 1, rows = first + team * kTileRows;
+    const int row = rows + threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4;
+    attend(p, c, ring, {head, rows, row, queries + team * kQueryBytes}, turns_of(c, first), order_of(ring.turns, team));
   }
 }
