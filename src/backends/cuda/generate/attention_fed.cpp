@@ -21,8 +21,8 @@ int64_t pieces(int64_t count, int64_t size) { return (count + size - 1) / size; 
 
 // How the rows of heads are divided: `tiles` of a unit of work, which come to shared memory together with its keys.
 struct Division {
-  int64_t tiles = 1, teams = 1, stages = 1, groups = 1, units = 1, blocks = 1, rounds = 1;
-  bool is_possible = true;
+  int64_t tiles = 1, teams = 1, stages = 1, groups = 1, units = 1, blocks = 1;
+  bool by_turns = false;
   double us = 0;
 };
 
@@ -47,28 +47,34 @@ Division division_of(const Fed& f, int64_t tiles, int64_t teams) {
   d.blocks = std::min(kMultiprocessors, d.units);
   const int64_t turns = pieces(d.units, d.blocks), bytes = f.stage_bytes(tiles);
   d.stages = std::min((kMostShared - kAligned - teams * kTurnBytes) / (bytes + kBarBytes), turns);
-  // While a team has not done with a tile, it waits for the keys of its next one, which are those of a unit so many on.
-  d.is_possible = d.stages == turns || d.stages > pieces(teams, tiles);
+  // By turns a team waits for the keys of its next tile before it has done with one: those of a unit so many on. With
+  // more keys than these, registers do not suffice for both tiles, and two teams by turns take longer than three
+  // without.
+  constexpr int64_t kByTurnsKeys = 128;
+  d.by_turns = teams > 1 && f.keys <= kByTurnsKeys && (d.stages == turns || d.stages > pieces(teams, tiles));
   const auto scores = static_cast<double>(kTileRows * f.keys);
   const double products = scores * static_cast<double>(a.size + a.v_size) / kMacsPerCycle;
   const double round =
       std::max(products + scores / kScoresPerCycle + kTileCycles, products * static_cast<double>(teams));
-  d.rounds = pieces(turns * tiles, teams);
-  const double compute = static_cast<double>(d.rounds) * round / kCyclesPerUs;
+  const double compute = static_cast<double>(pieces(turns * tiles, teams)) * round / kCyclesPerUs;
   const double memory = static_cast<double>(d.units * bytes) / kL2BytesPerUs;
   d.us = kStartUs + static_cast<double>(bytes) / kBlockBytesPerUs + std::max(compute, memory) +
          kShown * std::min(compute, memory);
   return d;
 }
 
+// For which registers suffice: of fewer teams a thread has more.
+int64_t most_teams(const Fed& f) {
+  constexpr int64_t kThreeTeamsKeys = 208;
+  return f.keys > kThreeTeamsKeys || f.shape.size > kPlaces || f.masked ? kMostTeams - 1 : kMostTeams;
+}
+
 Division best_division(const Fed& f) {
-  constexpr int64_t kMostTiles = 4, kThreeTeamsKeys = 128;  // with more, registers do not suffice
+  constexpr int64_t kMostTiles = 4;
   Division best;
   for (int64_t tiles = 1; tiles <= std::min(kMostTiles, f.tiles()); ++tiles)
-    for (int64_t teams = 1; teams <= (f.keys > kThreeTeamsKeys || f.masked ? 2 : kMostTeams); ++teams) {
-      const Division d = division_of(f, tiles, teams);
-      if (d.is_possible && d.stages >= 1 && (best.us == 0 || d.us < best.us)) best = d;
-    }
+    for (int64_t teams = 1; teams <= most_teams(f); ++teams)
+      if (const Division d = division_of(f, tiles, teams); d.stages >= 1 && (best.us == 0 || d.us < best.us)) best = d;
   return best;
 }
 
@@ -114,16 +120,14 @@ Result<Fed> fed_of(const Problem& p, const BindArgs& args, bool in_turns) {
 }
 
 Result<KernelSource> fed_source(const char* file, const Problem& p, const BindArgs& args, const Fed& f, int64_t teams,
-                                int64_t stages) {
+                                int64_t stages, bool by_turns) {
   const AttentionShape& a = f.shape;
   const DType type = p.inputs[0].dtype;
   WOOTZ_ASSIGN_OR_RETURN(KernelSource source, attention_source(file, p, args, a, views_of(f, type)));
   source.type("Y", storage_type(type));
-  const std::pair<const char*, int64_t> fixed[] = {{"kKeys", f.keys},
-                                                   {"kTeams", teams},
-                                                   {"kStages", stages},
-                                                   {"kCluster", 1},
-                                                   {"kAddsMask", p.as<AttentionParams>().has_mask}};
+  const std::pair<const char*, int64_t> fixed[] = {
+      {"kKeys", f.keys}, {"kTeams", teams},      {"kStages", stages},
+      {"kCluster", 1},   {"kByTurns", by_turns}, {"kAddsMask", p.as<AttentionParams>().has_mask}};
   for (const auto& [name, value] : fixed) source.fixed(name, value);
   source.code(wide_product(static_cast<int>(f.keys > 128 ? f.keys / 2 : f.keys), type));
   source.code(turned_product(static_cast<int>(a.v_size), type));
@@ -170,7 +174,7 @@ Turns turns_of(const Fed& f, int64_t teams) {
 
 Turns best_turns(const Fed& f) {
   Turns best;
-  for (int64_t teams = 1; teams <= (f.shape.size > kPlaces || f.masked ? 2 : kMostTeams); ++teams)
+  for (int64_t teams = 1; teams <= most_teams(f); ++teams)
     if (const Turns t = turns_of(f, teams); t.stages >= 2 && (best.us == 0 || t.us < best.us)) best = t;
   return best;
 }
@@ -183,9 +187,9 @@ Status generate_attention_fed(const Problem& p, const BindArgs& args, std::vecto
   if (f.shape.keys == 0) return unsupported("attention over no keys on tensor cores");
   const Division d = best_division(f);
   if (d.us == 0) return unsupported("{} keys of {} at once", f.shape.keys, f.shape.size);
-  WOOTZ_ASSIGN_OR_RETURN(KernelSource source, fed_source("attention/fed.cuh", p, args, f, d.teams, d.stages));
+  WOOTZ_ASSIGN_OR_RETURN(KernelSource source,
+                         fed_source("attention/fed.cuh", p, args, f, d.teams, d.stages, d.by_turns));
   source.fixed("kTiles", d.tiles);
-  source.fixed("kRounds", d.rounds);
   source.number("groups", d.groups);
   source.number("units", d.units);
   source.number("blocks", d.blocks);
@@ -197,7 +201,8 @@ Status generate_attention_fed_long(const Problem& p, const BindArgs& args, std::
   WOOTZ_ASSIGN_OR_RETURN(const Fed f, fed_of(p, args, true));
   if (f.shape.whole.volume() == 0) return Status();
   const Turns t = best_turns(f);
-  WOOTZ_ASSIGN_OR_RETURN(KernelSource source, fed_source("attention/fed_long.cuh", p, args, f, t.teams, t.stages));
+  WOOTZ_ASSIGN_OR_RETURN(KernelSource source,
+                         fed_source("attention/fed_long.cuh", p, args, f, t.teams, t.stages, t.teams > 1));
   source.number("groups", t.groups);
   return source.finish(size_of(t.teams, t.blocks, t.shared), launches);
 }

@@ -2,7 +2,7 @@
 // thread feeds a ring of stages in shared memory by the unit for tensors: of a unit of work, which is kTiles times 64
 // query rows of a head, these rows and the head's keys and values. Teams of four warps take a tile each, by turns: one
 // finds exponentials while another multiplies. The problem: that of attention/fed_parts.cuh, with all keys in kKeys;
-// kTiles; kRounds: the most tiles of a team; Constants {groups: units of a head; units; blocks}.
+// kTiles; Constants {groups: units of a head; units; blocks}.
 #pragma once
 #include "backends/cuda/kernels/attention/fed_parts.cuh"
 
@@ -135,39 +135,53 @@ W_FN void store(const Operands& p, const Constants& c, const Ring& ring, const P
   release(ring.empty + at.spot.stage);
 }
 
-W_FN void attend(const Operands& p, const Constants& c, const Ring& ring, int team) {
-  w_begin();
-  Order order = order_of(ring.turns, team);
-  Place at = {(int)blockIdx.x, 0, {0, 0}};
-  at.pass(c, team);
-  Scores s;
-  Raised own;
+// The rest of a tile, of which the team has exponentials.
+W_FN void finish(const Operands& p, const Constants& c, const Ring& ring, const Place& at, Order& order, Raised& own) {
   Results y;
-  order.take();
-  if (!at.is_there(c)) return order.pass();
-  begin(c, ring, at, s);
-  order.pass();
-  end(p, c, at, s, own);
-  if constexpr (kRounds > 1) {
-    Place next = at;
-    next.pass(c, kTeams);
-#pragma unroll 1
-    for (; next.is_there(c); next.pass(c, kTeams)) {
-      w_bar_wait(ring.values + at.spot.stage, at.spot.parity);
-      order.take();
-      add_values(p, c, ring, at, own, y);
-      begin(c, ring, next, s);  // which does not need the stage of this one: see attention_fed.cpp
-      order.pass();
-      store(p, c, ring, at, y);
-      end(p, c, next, s, own);
-      at = next;
-    }
-  }
   w_bar_wait(ring.values + at.spot.stage, at.spot.parity);
   order.take();
   add_values(p, c, ring, at, own, y);
   order.pass();
   store(p, c, ring, at, y);
+}
+
+// A tile after the other.
+W_FN void attend(const Operands& p, const Constants& c, const Ring& ring, Place at) {
+  Order order = order_of(ring.turns, 0);
+#pragma unroll 1
+  for (; at.is_there(c); at.pass(c, kTeams)) {
+    Scores s;
+    Raised own;
+    begin(c, ring, at, s);
+    end(p, c, at, s, own);
+    finish(p, c, ring, at, order, own);
+  }
+}
+
+// The next tile's first products follow this one's last ones.
+W_FN void attend_by_turns(const Operands& p, const Constants& c, const Ring& ring, Place at, Order order) {
+  Scores s;
+  Raised own;
+  order.take();
+  if (!at.is_there(c)) return order.pass();
+  begin(c, ring, at, s);
+  order.pass();
+  end(p, c, at, s, own);
+  Place next = at;
+  next.pass(c, kTeams);
+#pragma unroll 1
+  for (; next.is_there(c); next.pass(c, kTeams)) {
+    Results y;
+    w_bar_wait(ring.values + at.spot.stage, at.spot.parity);
+    order.take();
+    add_values(p, c, ring, at, own, y);
+    begin(c, ring, next, s);  // which does not need the stage of this one: see attention_fed.cpp
+    order.pass();
+    store(p, c, ring, at, y);
+    end(p, c, next, s, own);
+    at = next;
+  }
+  finish(p, c, ring, at, order, own);
 }
 
 W_FN void kernel(const Operands& p, const Constants& c) {
@@ -193,6 +207,13 @@ W_FN void kernel(const Operands& p, const Constants& c) {
     if (threadIdx.x == 0) feed(p, c, ring);
   } else {
     teams_registers();
-    attend(p, c, ring, threadIdx.x / kTeam - 1);
+    const int team = threadIdx.x / kTeam - 1;
+    w_begin();
+    Place at = {(int)blockIdx.x, 0, {0, 0}};
+    at.pass(c, team);
+    if constexpr (kByTurns)
+      attend_by_turns(p, c, ring, at, order_of(ring.turns, team));
+    else
+      attend(p, c, ring, at);
   }
 }

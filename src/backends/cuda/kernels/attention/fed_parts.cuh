@@ -2,7 +2,7 @@
 // whose scores and results are sums of wgmma. Exponentials go from the ones to the rows of the others in registers.
 // The problem: that of attention/scores.cuh, but q, k and v are TensorMaps of lines of 64 elements, of 64, kKeys and
 // kKeys rows; X and Y of 16 bits; kKeys, a multiple of 16: in shared memory at once; kTeams of four warps;
-// kStages; kAddsMask: masked() adds something; w_wide_mma(), w_turned_mma().
+// kStages; kByTurns; kAddsMask: masked() adds something; w_wide_mma(), w_turned_mma().
 #pragma once
 #include "backends/cuda/kernels/attention/scores.cuh"
 #include "backends/cuda/kernels/gemm/group_mma.cuh"
@@ -62,8 +62,8 @@ W_FN void release(u64* empty) {
   if (kOneForTeam > 1 || threadIdx.x % 32 == 0) w_bar_arrive(empty);
 }
 
-// Teams begin their products one after the other: all at once they would find exponentials all at once, too, while
-// nobody multiplies. Each takes as many turns as the one before, or one less.
+// With kByTurns teams begin their products one after the other: all at once they would find exponentials all at once,
+// too, while nobody multiplies. Each takes as many turns as the one before, or one less.
 struct Order {
   u64* bars;
   int team;
@@ -72,12 +72,12 @@ struct Order {
     for (int i = 0; i < kTeams; ++i) w_bar_init(bars + i, kArrivals);
   }
   W_M void take() {
-    if constexpr (kTeams == 1) return;
+    if constexpr (!kByTurns) return;
     w_bar_wait(bars + team, parity);
     parity ^= 1;
   }
   W_M void pass() const {
-    if constexpr (kTeams > 1) release(bars + (team + 1) % kTeams);
+    if constexpr (kByTurns) release(bars + (team + 1) % kTeams);
   }
 };
 W_FN Order order_of(u64* bars, int team) { return {bars, team, team == 0 ? 1u : 0u}; }
