@@ -189,18 +189,7 @@ W_FN void kernel(const Operands& p, const Constants& c) {
   u8* const stages = memory + (-(u64)memory & (kAligned - 1));
   u64* const bars = (u64*)(stages + kStages * kStageBytes);
   const Ring ring = {stages, bars, bars + kStages, bars + 2 * kStages, bars + 3 * kStages};
-  if (threadIdx.x == 0) {
-    for (int i = 0; i < kStages; ++i) {
-      w_bar_init(ring.keys + i, 1);
-      w_bar_init(ring.values + i, 1);
-      w_bar_init(ring.empty + i, kTiles * kArrivals);
-    }
-    order_of(ring.turns, 0).begin();
-    w_bars_are_there();
-    w_want(p.q);
-    w_want(p.k);
-    w_want(p.v);
-  }
+  if (threadIdx.x == 0) begin_ring(p, ring, kTiles * kArrivals);
   __syncthreads();
   if (threadIdx.x < kTeam) {
     feeders_registers();

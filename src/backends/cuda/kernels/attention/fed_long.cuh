@@ -176,16 +176,7 @@ W_FN void kernel(const Operands& p, const Constants& c) {
   const int first = blockIdx.x % c.groups * (kTeams * kTileRows);
   if (threadIdx.x == 0) {
     w_bar_init(ring.full, 1);
-    for (int i = 0; i < kStages; ++i) {
-      w_bar_init(ring.keys + i, 1);
-      w_bar_init(ring.values + i, 1);
-      w_bar_init(ring.empty + i, kTeams * kArrivals);
-    }
-    order_of(ring.turns, 0).begin();
-    w_bars_are_there();
-    w_want(p.q);
-    w_want(p.k);
-    w_want(p.v);
+    begin_ring(p, ring, kTeams * kArrivals);
   }
   __syncthreads();
   if (threadIdx.x < kTeam) {

@@ -188,3 +188,19 @@ W_FN void store_rows(const Operands& p, const Constants& c, const Lines& head, i
       *(Pack<u32, 4>*)(to + (s64)(first + line) * c.y_row + q * 8) = *(const Pack<u32, 4>*)at(line, q);
   }
 }
+
+// Barriers before anything is fetched, by one thread: a stage's queries and keys, its values, and that so many readers
+// are done with it.
+template <class Ring>
+W_FN void begin_ring(const Operands& p, const Ring& ring, int readers) {
+  for (int i = 0; i < kStages; ++i) {
+    w_bar_init(ring.keys + i, 1);
+    w_bar_init(ring.values + i, 1);
+    w_bar_init(ring.empty + i, readers);
+  }
+  order_of(ring.turns, 0).begin();
+  w_bars_are_there();
+  w_want(p.q);
+  w_want(p.k);
+  w_want(p.v);
+}
