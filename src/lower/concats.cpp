@@ -20,7 +20,7 @@ bool is_cast(const Step& step) {
          e.outputs[0] == 1;
 }
 
-bool is_float(DType type) { return type == DType::kF32 || type == DType::kF16 || type == DType::kBF16; }
+bool is_common_float(DType type) { return type == DType::kF32 || type == DType::kF16 || type == DType::kBF16; }
 
 class Joining {
  public:
@@ -75,7 +75,7 @@ class Joining {
       desc = step.problem.inputs[0];
       ++taken_;
     }
-    if (!is_float(type) || !is_float(desc.dtype)) return false;
+    if (!is_common_float(type) || !is_common_float(desc.dtype)) return false;
     made_.inputs.push_back(at);
     made_.problem.inputs.push_back(desc);
     params_.perms.push_back(std::move(perm));
