@@ -48,25 +48,7 @@ W_FN void feed(const Operands& p, const Constants& c, const Ring& ring) {
 // Exponentials in place of scores, relative to the largest of the row, and a thread's part of their sums.
 W_FN void raise(Scores& s, float (&sum)[2]) {
 #pragma unroll
-  for (int r = 0; r < 2; ++r) {
-    float top[2] = {-W_INF, -W_INF};  // neither waits for the other
-#pragma unroll
-    for (int n = 0; n < kGroups; ++n) {
-      const float(&own)[4] = group_of(s, n);
-      top[n % 2] = fmaxf(top[n % 2], fmaxf(own[r * 2], own[r * 2 + 1]));
-    }
-    float most = fmaxf(top[0], top[1]);
-#pragma unroll
-    for (int m = 1; m < 4; m *= 2) most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, m));
-    const float from = most == -W_INF ? 0.0f : most * kFactor;
-    float part[2] = {0, 0};
-#pragma unroll
-    for (int n = 0; n < kGroups; ++n)
-#pragma unroll
-      for (int e = r * 2; e < r * 2 + 2; ++e)
-        part[e % 2] += group_of(s, n)[e] = w_exp2_near(group_of(s, n)[e] * kFactor - from);
-    sum[r] = part[0] + part[1];
-  }
+  for (int r = 0; r < 2; ++r) sum[r] = raise_row(s, r, less_of(top_of(s, r, -W_INF)), 0);
 }
 
 // A tile among those of a block.

@@ -52,25 +52,10 @@ struct Part {
 W_FN void raise(Scores& s, Part& part, float (&keep)[2]) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-    float top[2] = {part.top[r], -W_INF};  // neither waits for the other
-#pragma unroll
-    for (int n = 0; n < kGroups; ++n) {
-      const float(&own)[4] = group_of(s, n);
-      top[n % 2] = fmaxf(top[n % 2], fmaxf(own[r * 2], own[r * 2 + 1]));
-    }
-    float now = fmaxf(top[0], top[1]);
-#pragma unroll
-    for (int m = 1; m < 4; m *= 2) now = fmaxf(now, __shfl_xor_sync(0xffffffffu, now, m));
-    const float from = now == -W_INF ? 0.0f : now * kFactor;
-    keep[r] = w_exp2_near(part.top[r] * kFactor - from);
+    const float now = top_of(s, r, part.top[r]), less = less_of(now);
+    keep[r] = w_exp2_near(part.top[r] * kFactor - less);
     part.top[r] = now;
-    float more[2] = {part.sum[r] * keep[r], 0};
-#pragma unroll
-    for (int n = 0; n < kGroups; ++n)
-#pragma unroll
-      for (int e = r * 2; e < r * 2 + 2; ++e)
-        more[e % 2] += group_of(s, n)[e] = w_exp2_near(group_of(s, n)[e] * kFactor - from);
-    part.sum[r] = more[0] + more[1];
+    part.sum[r] = raise_row(s, r, less, part.sum[r] * keep[r]);
   }
 }
 

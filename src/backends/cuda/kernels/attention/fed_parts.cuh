@@ -119,6 +119,32 @@ W_FN void see(const Operands& p, const Constants& c, const Lines& head, int row,
   }
 }
 
+// The largest score of row r of a thread's two, and of `before`.
+W_FN float top_of(Scores& s, int r, float before) {
+  float top[2] = {before, -W_INF};  // neither waits for the other
+#pragma unroll
+  for (int n = 0; n < kGroups; ++n) {
+    const float(&own)[4] = group_of(s, n);
+    top[n % 2] = fmaxf(top[n % 2], fmaxf(own[r * 2], own[r * 2 + 1]));
+  }
+  float most = fmaxf(top[0], top[1]);
+#pragma unroll
+  for (int m = 1; m < 4; m *= 2) most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, m));
+  return most;
+}
+// What exponentials relative to it are lessened by.
+W_FN float less_of(float top) { return top == -W_INF ? 0.0f : top * kFactor; }
+// Exponentials in place of the row's scores; a thread's part of their sum, added to another.
+W_FN float raise_row(Scores& s, int r, float less, float sum) {
+  float part[2] = {sum, 0};
+#pragma unroll
+  for (int n = 0; n < kGroups; ++n)
+#pragma unroll
+    for (int e = r * 2; e < r * 2 + 2; ++e)
+      part[e % 2] += group_of(s, n)[e] = w_exp2_near(group_of(s, n)[e] * kFactor - less);
+  return part[0] + part[1];
+}
+
 // Rows of the second product.
 W_FN void as_rows(Scores& s, u32 (&a)[kSteps][4]) {
 #pragma unroll
