@@ -4,6 +4,7 @@
 #include <immintrin.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "backends/cpu/dense/activation_avx512_inl.h"
@@ -46,27 +47,63 @@ struct Pair {
   int64_t at[2];  // where the rows' results lie, from the unit's first on
 };
 
-inline bool is_result(const AmxUnit& u, int64_t row) { return u.places == nullptr || u.places[row] >= 0; }
+// Goes from pair to pair; `next` false: there are no more. Of rows that all are results, one after the other:
+struct AllRows {
+  const int32_t* sums;
+  int64_t at, stride, left;
+  __attribute__((always_inline)) AllRows(const AmxUnit& u, const Pending& from)
+      : sums(from.sums + from.next * kAmxPanel),
+        at((from.row + from.next) * u.out_stride + from.column),
+        stride(u.out_stride),
+        left(from.rows - from.next) {}
+  __attribute__((always_inline)) bool next(const int32_t* (&of)[2], Pair* p) {
+    if (left <= 0) return false;
+    const bool two = left > 1;
+    of[0] = sums;
+    of[1] = sums + (two ? kAmxPanel : 0);
+    p->at[0] = at;
+    p->at[1] = at + (two ? stride : 0);
+    sums += 2 * kAmxPanel;
+    at += 2 * stride;
+    left -= 2;
+    return true;
+  }
+  int64_t passed(const Pending& from) const { return from.rows - (left < 0 ? 0 : left); }
+};
+// Of rows some of which are none:
+struct SomeRows {
+  const int32_t* sums;
+  const int32_t* places;
+  int64_t row, rows, column, stride;
+  __attribute__((always_inline)) SomeRows(const AmxUnit& u, const Pending& from)
+      : sums(from.sums),
+        places(u.places + from.row),
+        row(from.next),
+        rows(from.rows),
+        column(from.column),
+        stride(u.out_stride) {}
+  __attribute__((always_inline)) bool next(const int32_t* (&of)[2], Pair* p) {
+    while (row < rows && places[row] < 0) ++row;
+    if (row >= rows) return false;
+    const int64_t second = row + 1 < rows && places[row + 1] >= 0 ? row + 1 : row;
+    of[0] = sums + row * kAmxPanel;
+    of[1] = sums + second * kAmxPanel;
+    p->at[0] = places[row] * stride + column;
+    p->at[1] = places[second] * stride + column;
+    row = second + 1;
+    return true;
+  }
+  int64_t passed(const Pending&) const { return row; }
+};
 
 // The next rows that are results; false: there are none.
-template <bool kIntegers>
-__attribute__((always_inline)) inline bool load(const AmxUnit& u, const Columns& columns, Pending* from, Pair* p) {
-  int64_t row[2] = {from->next, 0};
-  while (row[0] < from->rows && !is_result(u, from->row + row[0])) ++row[0];
-  if (row[0] >= from->rows) {
-    from->next = row[0];
-    return false;
-  }
-  row[1] = row[0] + 1 < from->rows && is_result(u, from->row + row[0] + 1) ? row[0] + 1 : row[0];
-  from->next = row[1] + 1;
-#pragma GCC unroll 2
-  for (int i = 0; i < 2; ++i) {
-    const int64_t place = from->row + row[i];
-    p->at[i] = (u.places == nullptr ? place : u.places[place]) * u.out_stride + from->column;
-  }
+template <bool kIntegers, class Rows>
+__attribute__((always_inline)) inline bool load(const Columns& columns, Rows* rows, Pair* p) {
+  const int32_t* of[2];
+  if (!rows->next(of, p)) return false;
 #pragma GCC unroll 4
   for (int j = 0; j < 4; ++j) {
-    const __m512i sum = _mm512_load_si512(from->sums + row[j / 2] * kAmxPanel + j % 2 * kLanes);
+    const __m512i sum = _mm512_load_si512(of[j / 2] + j % 2 * kLanes);
     p->v[j] = _mm512_fmadd_ps(kIntegers ? _mm512_cvtepi32_ps(sum) : _mm512_castsi512_ps(sum), columns.scale[j % 2],
                               columns.bias[j % 2]);
   }
@@ -110,8 +147,9 @@ inline void clip(__m512 low, __m512 high, Pair& p) {
   for (int j = 0; j < 4; ++j) p.v[j] = _mm512_min_ps(high, _mm512_max_ps(low, p.v[j]));
 }
 
+// With `least_zero` of values that are to be no less than 0.
 template <SumsEnd::Type kType>
-inline void store_bytes(const AmxUnit& u, const Columns& columns, const Pair& p) {
+inline void store_bytes(const AmxUnit& u, const Columns& columns, const Pair& p, bool least_zero) {
   __m512i q[4];
 #pragma GCC unroll 4
   for (int j = 0; j < 4; ++j) q[j] = _mm512_cvtps_epi32(p.v[j]);
@@ -129,7 +167,11 @@ inline void store_bytes(const AmxUnit& u, const Columns& columns, const Pair& p)
     a = _mm512_adds_epi16(a, zero);
     b = _mm512_adds_epi16(b, zero);
   }
-  const __m512i packed = kType == SumsEnd::Type::kU8 ? _mm512_packus_epi16(a, b) : _mm512_packs_epi16(a, b);
+  __m512i packed = kType == SumsEnd::Type::kU8 ? _mm512_packus_epi16(a, b) : _mm512_packs_epi16(a, b);
+  if (least_zero) {
+    const __m512i zero = _mm512_set1_epi8(static_cast<char>(u.zero));
+    packed = kType == SumsEnd::Type::kU8 ? _mm512_max_epu8(packed, zero) : _mm512_max_epi8(packed, zero);
+  }
   // Packing goes by groups of four from each of the four vectors.
   const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
   const __m512i rows = _mm512_permutexvar_epi32(order, packed);
@@ -138,9 +180,11 @@ inline void store_bytes(const AmxUnit& u, const Columns& columns, const Pair& p)
   _mm256_mask_storeu_epi8(u.out + p.at[1], mask, _mm512_extracti64x4_epi64(rows, 1));
 }
 
+constexpr bool is_byte(SumsEnd::Type type) { return type == SumsEnd::Type::kU8 || type == SumsEnd::Type::kI8; }
+
 template <SumsEnd::Type kType>
-inline void store(const AmxUnit& u, const Columns& columns, const Pair& p) {
-  if constexpr (kType == SumsEnd::Type::kU8 || kType == SumsEnd::Type::kI8) return store_bytes<kType>(u, columns, p);
+inline void store(const AmxUnit& u, const Columns& columns, const Pair& p, bool least_zero = false) {
+  if constexpr (is_byte(kType)) return store_bytes<kType>(u, columns, p, least_zero);
 #pragma GCC unroll 4
   for (int j = 0; j < 4; ++j) {
     const int64_t at = p.at[j / 2] + j % 2 * kLanes;
@@ -193,15 +237,30 @@ inline void apply(const AmxUnit& u, const Columns& columns, const SumsEnd& e, Pa
   }
 }
 
+// `end` for each pair of rows that is left, `pairs` at most.
+template <bool kIntegers, class Rows, class End>
+__attribute__((always_inline)) inline void each_pair(const AmxUnit& u, const Columns& columns, Pending* pending,
+                                                     int64_t pairs, const End& end) {
+  Rows rows(u, *pending);
+  Pair p;
+  for (; pairs > 0 && load<kIntegers>(columns, &rows, &p); --pairs) end(p);
+  pending->next = rows.passed(*pending);
+}
+template <bool kIntegers, class End>
+__attribute__((always_inline)) inline void each_pair(const AmxUnit& u, const Columns& columns, Pending* pending,
+                                                     int64_t pairs, const End& end) {
+  if (u.places == nullptr) return each_pair<kIntegers, AllRows>(u, columns, pending, pairs, end);
+  each_pair<kIntegers, SomeRows>(u, columns, pending, pairs, end);
+}
+
 // Any ends, by way of memory.
 template <bool kIntegers, SumsEnd::Type kStored>
 void finish_any(const AmxUnit& u, Pending* pending, int64_t pairs) {
   const Columns columns(u, pending->column);
-  Pair p;
-  for (; pairs > 0 && load<kIntegers>(u, columns, pending, &p); --pairs) {
+  each_pair<kIntegers>(u, columns, pending, pairs, [&](Pair& p) {
     for (int i = 0; i < u.num_ends; ++i) apply(u, columns, u.ends[i], p);
     store<kStored>(u, columns, p);
-  }
+  });
 }
 
 // An operand that is added, or none (kI8 and kAdds false), and bounds, or none: in registers.
@@ -211,17 +270,20 @@ void finish_plain(const AmxUnit& unit, Pending* pending, int64_t pairs) {
   const AmxUnit u = unit;
   Pending from = *pending;
   const Columns columns(u, from.column);
-  const bool clips = u.num_ends > (kAdds ? 1 : 0);
-  const SumsEnd bounds = clips ? u.ends[u.num_ends - 1] : SumsEnd();
+  const bool has_bounds = u.num_ends > (kAdds ? 1 : 0);
+  const SumsEnd bounds = has_bounds ? u.ends[u.num_ends - 1] : SumsEnd();
+  // Bytes are compared with 0 once they are bytes.
+  const bool is_relu = has_bounds && bounds.alpha == 0 && bounds.beta == std::numeric_limits<float>::infinity();
+  const bool least_zero = is_byte(kStored) && is_relu, clips = has_bounds && !least_zero;
   std::optional<Added> added;
   if constexpr (kAdds) added.emplace(u, u.ends[0]);
   const __m512 low = _mm512_set1_ps(bounds.alpha), high = _mm512_set1_ps(bounds.beta);
-  Pair p;
-  for (; pairs > 0 && load<kIntegers>(u, columns, &from, &p); --pairs) {
-    if constexpr (kAdds) add<kAdded, false>(*added, columns, p);
-    if (clips) clip(low, high, p);
-    store<kStored>(u, columns, p);
-  }
+  each_pair<kIntegers>(
+      u, columns, &from, pairs, [&](Pair & p) __attribute__((always_inline)) {
+        if constexpr (kAdds) add<kAdded, false>(*added, columns, p);
+        if (clips) clip(low, high, p);
+        store<kStored>(u, columns, p, least_zero);
+      });
   pending->next = from.next;
 }
 
@@ -235,13 +297,13 @@ void finish_active(const AmxUnit& unit, Pending* pending, int64_t pairs) {
   constexpr bool kFine = kStored != SumsEnd::Type::kBf16;
   const SumsEnd e = u.ends[0];
   const __m512 factor = _mm512_set1_ps(u.num_ends > 1 ? u.ends[1].alpha : 1.0f);
-  Pair p;
-  for (; pairs > 0 && load<kIntegers>(u, columns, &from, &p); --pairs) {
-    activate<kActivation, kFine>(e, p);
+  each_pair<kIntegers>(
+      u, columns, &from, pairs, [&](Pair & p) __attribute__((always_inline)) {
+        activate<kActivation, kFine>(e, p);
 #pragma GCC unroll 4
-    for (int j = 0; j < 4; ++j) p.v[j] = _mm512_mul_ps(p.v[j], factor);
-    store<kStored>(u, columns, p);
-  }
+        for (int j = 0; j < 4; ++j) p.v[j] = _mm512_mul_ps(p.v[j], factor);
+        store<kStored>(u, columns, p);
+      });
   pending->next = from.next;
 }
 template <bool kIntegers, SumsEnd::Type kStored>

@@ -40,7 +40,8 @@ void multiply(const AmxUnit& u, const Operands& o, Finish finish, int32_t* sums,
   if constexpr (kN > 1) begin<1>(o.start == nullptr ? nullptr : o.start + kAmxColumns);
   if constexpr (kM > 1) begin<2>(o.start);
   if constexpr (kM > 1 && kN > 1) begin<3>(o.start == nullptr ? nullptr : o.start + kAmxColumns);
-  const int64_t steps = u.num_taps * u.lines, quota = (pending->rows / 2 + steps) / steps;
+  constexpr int64_t kLeastPairs = 8;  // for which it is worth to begin
+  const int64_t steps = u.num_taps * u.lines, quota = std::max(kLeastPairs, (pending->rows / 2 + steps) / steps);
   const char *w = o.weights, *ahead = o.ahead;
   for (int64_t tap = 0; tap < u.num_taps; ++tap) {
     const int64_t at = u.taps[tap];
