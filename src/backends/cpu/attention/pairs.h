@@ -20,11 +20,4 @@ struct PairOps {
 };
 extern const PairOps kPairOps;  // to be used only where the processor has AVX512-BF16
 
-// PairOps::multiply by AMX: n and `pairs` are multiples of 16.
-struct TilePairs {
-  void (*multiply)(const uint16_t* a, int64_t lda, const uint16_t* b, int64_t ldb, float* c, int64_t ldc, int64_t m,
-                   int64_t n, int64_t pairs, bool accumulate);
-};
-extern const TilePairs kTilePairs;  // to be used only where the processor has AMX-BF16 too
-
 }  // namespace wootz::cpu
