@@ -19,7 +19,8 @@ constexpr double kMacsPerCycle = 1800, kScoresPerCycle = 11;
 
 int64_t pieces(int64_t count, int64_t size) { return (count + size - 1) / size; }
 
-// How the rows of heads are divided: `tiles` of a unit of work, which come to shared memory together with its keys.
+// How the rows of heads are divided: `tiles` of a unit of work, which come to shared memory together with its keys. No
+// stages: they are not to be divided so.
 struct Division {
   int64_t tiles = 1, teams = 1, stages = 1, groups = 1, units = 1, blocks = 1;
   bool by_turns = false;
@@ -47,6 +48,9 @@ Division division_of(const Fed& f, int64_t tiles, int64_t teams) {
   d.blocks = std::min(kMultiprocessors, d.units);
   const int64_t turns = pieces(d.units, d.blocks), bytes = f.stage_bytes(tiles);
   d.stages = std::min((kMostShared - kAligned - teams * kTurnBytes) / (bytes + kBarBytes), turns);
+  // More teams than tiles that the stages have room for: one would wait for a stage that is to be filled twice before,
+  // and a barrier's parity does not tell these fillings apart.
+  if (d.stages < turns && teams > d.stages * tiles) d.stages = 0;
   // By turns a team waits for the keys of its next tile before it has done with one: those of a unit so many on. With
   // more keys than these, registers do not suffice for both tiles, and two teams by turns take longer than three
   // without.

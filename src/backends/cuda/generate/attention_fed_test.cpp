@@ -1,7 +1,8 @@
-// Attention whose operands the unit for tensors brings: what it takes, and that its sums stay in registers. (That it
-// computes the right thing: kernels_e2e.)
+// Attention whose operands the unit for tensors brings: how rows are divided, and that its sums stay in registers.
+// (That it computes the right thing: kernels_e2e.)
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 
@@ -75,6 +76,33 @@ TEST(AttentionFed, KeepsToRegisters) {
     ASSERT_TRUE(stacks.ok()) << c.name << ": " << stacks.status().to_string();
     EXPECT_EQ(stacks->at("wootz_kernel"), 0u) << c.name;
   }
+}
+
+int64_t fixed_in(const std::string& source, const std::string& name) {
+  const std::string before = "constexpr int " + name + " = ";
+  const size_t at = source.find(before);
+  return at == std::string::npos ? 0 : std::stoll(source.substr(at + before.size()));
+}
+
+// A stage that is filled again: the team that waits for that had a tile since the filling before the last.
+TEST(AttentionFed, TeamsAreNoRingApart) {
+  for (const int64_t size : {64, 128})
+    for (const int64_t rows : {3, 70, 140, 260})
+      for (const int64_t keys : {17, 128, 129, 200, 250})
+        for (const int64_t heads : {100, 134, 500, 1500}) {
+          const Case c{"", 1, heads, rows, keys, size};
+          const Result<std::string> source = source_of(c, DType::kF16);
+          ASSERT_TRUE(source.ok()) << source.status().to_string();
+          const int64_t tiles = fixed_in(*source, "kTiles"), teams = fixed_in(*source, "kTeams");
+          const int64_t stages = fixed_in(*source, "kStages");
+          ASSERT_GE(std::min({tiles, teams, stages}), 1);
+          const int64_t units = heads * (((rows + 63) / 64 + tiles - 1) / tiles),
+                        blocks = std::min<int64_t>(132, units);
+          const bool again = stages * blocks < units;
+          EXPECT_TRUE(!again || teams <= stages * tiles)
+              << heads << " heads of " << rows << " rows, " << keys << " keys of " << size << ": " << teams
+              << " teams for " << stages << " stages of " << tiles << " tiles";
+        }
 }
 
 }  // namespace

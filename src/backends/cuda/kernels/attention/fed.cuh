@@ -68,7 +68,12 @@ struct Place {
   W_M u8* keys(const Ring& ring) const { return ring.stages + spot.stage * kStageBytes + kQueryBytes; }
 };
 
+// A parity tells a filling of a stage from the one before alone, so a team must know that the one before was there. It
+// does where it has a tile of each unit, and by turns, as tiles begin one after the other. Elsewhere it waits until the
+// stage was given back after it: since a team's tiles are at most a ring apart (attention_fed.cpp), the time before
+// that is over.
 W_FN void begin(const Constants& c, const Ring& ring, const Place& at, Scores& s) {
+  if constexpr (!kByTurns && kTeams > kTiles) w_bar_wait(ring.empty + at.spot.stage, at.spot.parity ^ 1);
   w_bar_wait(ring.keys + at.spot.stage, at.spot.parity);
   const int rows = unit_at(c, at.unit).first + at.tile * kTileRows;
   multiply_keys(at.queries(ring), at.keys(ring), c.rows - rows, c.keys, s);
