@@ -443,7 +443,7 @@ void run_block(const Kernel& kernel, unsigned block, void** arguments) {
   if (state().races) {
     static std::mt19937 order(static_cast<unsigned>(state().counts.kernels));
     begin_race_block(g_host.block.x, g_host.block.y, g_host.block.z);
-    const FiberRun run{g_host.threads, set_thread, &order, race_progress};
+    const FiberRun run{g_host.threads, set_thread, &order, race_progress, land_copies};
     if (!run_fibers(run, [&] { kernel.run(arguments), end_race_thread(); })) report_hang();
     return;
   }

@@ -93,6 +93,7 @@ bool run_fibers(const FiberRun& run, const std::function<void()>& body) {
     }
     std::erase_if(left, [](unsigned t) { return g_fibers[t]->done; });
     if (run.progress == nullptr || left.size() < waiting || run.progress() != before) continue;
+    if (run.stuck != nullptr && run.stuck()) continue;
     g_fibers.clear();  // their stacks are in the middle of something
     return false;
   }

@@ -15,55 +15,13 @@
 #include "backends/cuda/emulator/fibers.h"
 #include "backends/cuda/emulator/memory.h"
 #include "backends/cuda/emulator/race_report.h"
+#include "backends/cuda/emulator/race_state.h"
 #include "backends/cuda/emulator/shadow.h"
 
 namespace wootz::cuda {
 namespace {
 
 constexpr long kLine = 128;  // bytes, that the unit for tensors writes at once
-
-struct Thread {
-  View known, fenced;  // `fenced`: what products and the unit for tensors see of it
-  bool made = false;   // what the kernel ahead makes is there
-  bool ended = false;
-  bool by_products = false;           // reads for them
-  uint32_t copies = 1, products = 1;  // the group that is being put together
-  unsigned long cluster_turn = 0;     // of its barrier, to wait for
-};
-
-// A turn of a barrier, and what was known at the end of its last one.
-struct Turn {
-  Meeting known, fenced;
-  SharedClock learned, learned_fenced;
-  bool makes = false, made = false;
-  unsigned arrived = 0;
-  unsigned long number = 0;
-
-  void arrive(const Actors& actors, unsigned t, const Thread& thread) {
-    known.add(actors, t, thread.known);
-    fenced.add(actors, t, thread.fenced);
-    makes = makes || thread.made;
-    ++arrived;
-  }
-  void end() {
-    learned = known.finish();
-    learned_fenced = fenced.finish();
-    made = std::exchange(makes, false);
-    arrived = 0;
-    ++number;
-  }
-  void give(Thread* thread) const {
-    thread->known.learned = joined(thread->known.learned, learned);
-    thread->fenced.learned = joined(thread->fenced.learned, learned_fenced);
-    thread->made = thread->made || made;
-  }
-};
-
-struct Bar {
-  unsigned actor = 0, all = 0, left = 0, turn = 0;
-  long pending = 0;  // bytes
-  Turn meeting;
-};
 
 // One access, as it is checked.
 struct Request {
@@ -91,10 +49,12 @@ class Search {
     ended_ = 0;
     groups_.clear();
     bars_.clear();
+    copies_.clear();
     cluster_ = Turn{};
   }
   void event(int what, const void* p, long a, long b, const void* instruction);
   void end_thread();
+  bool land();
   void hang();
   unsigned long progress() const { return progress_; }
   void mark(const void* begin, size_t bytes) { made_[reinterpret_cast<uintptr_t>(begin)] = bytes; }
@@ -113,7 +73,7 @@ class Search {
   void tick() { ++self().known.own[0]; }
   void fetch(const void* to, const void* bar, const void* from, const void* instruction);
   void arrive(const void* bar, long bytes);
-  void wait(const void* bar, unsigned parity);
+  void wait(const void* bar, unsigned parity, const void* instruction);
   void complete(Bar* bar);
   void cluster_arrive();
   void cluster_wait();
@@ -123,6 +83,7 @@ class Search {
   bool is_before(const Access& access) const;
   void say(std::string_view what, const Request& request, const Access* other);
   void say(std::string_view what, const void* instruction, const Access* other = nullptr);
+  void say_of(const Copies::OfBar& copies, std::string_view to);
   Access access_of(const Request& r) const {
     return {r.time, static_cast<uint16_t>(r.actor), static_cast<uint32_t>(place_of(r.instruction))};
   }
@@ -133,6 +94,7 @@ class Search {
   std::vector<Thread> threads_;
   std::map<Key, Turn> groups_;
   std::map<const void*, Bar> bars_;
+  Copies copies_;
   Turn cluster_;
   Shadow shadow_;
   std::map<uintptr_t, size_t> made_;
@@ -193,6 +155,7 @@ void Search::end_thread() {
   ++progress_;
   for (auto& [key, turn] : groups_)
     if (all_there(std::get<0>(key), std::get<1>(key), turn)) turn.end();
+  if (ended_ == actors_.threads() && !copies_.empty()) say_of(copies_.take(), "a block that has ended");
 }
 
 void Search::cluster_arrive() {
@@ -211,11 +174,10 @@ void Search::cluster_wait() {
 }
 
 void Search::complete(Bar* bar) {
-  if (bar->left != 0 || bar->pending != 0) return;
-  bar->meeting.end();
-  bar->turn ^= 1;
-  bar->left = bar->all;
+  if (!bar->complete()) return;
   ++progress_;
+  if (const auto* const late = copies_.find(bar); late != nullptr)
+    say_of(*late, "a turn of their barrier that is over");
 }
 
 void Search::arrive(const void* p, long bytes) {
@@ -227,21 +189,36 @@ void Search::arrive(const void* p, long bytes) {
   complete(&bar);
 }
 
-void Search::wait(const void* p, unsigned parity) {
+// A parity tells a turn from the one before it alone. A thread that does not know that the one before is over could
+// have come by earlier, and taken the turn ahead of that for the one it waits for: a fault in any order of the threads.
+void Search::wait(const void* p, unsigned parity, const void* instruction) {
   Bar& bar = bars_[p];
-  while (bar.turn == parity) meet_fibers();
+  while (!bar.is_over(parity)) meet_fibers();
+  const unsigned t = current_fiber();
+  if (self().known.of(actors_, t, bar.actor) + 1 < bar.meeting.number)
+    say("waits for a turn by its parity, and nothing tells that the turn before it is over", instruction);
   if (bar.meeting.number != 0) bar.meeting.give(&self());
 }
 
 void Search::fetch(const void* to, const void* p, const void* from, const void* instruction) {
   Bar& bar = bars_[p];
-  const auto time = static_cast<uint32_t>(bar.meeting.number + 1);
   if (from != nullptr) read_or_write(from, 1, false, instruction);
-  check({static_cast<const char*>(to), kLine, true, bar.actor, time, true, instruction});
-  bar.meeting.known.add(bar.actor, time);
-  bar.meeting.fenced.add(bar.actor, time);
-  bar.pending -= kLine;
-  complete(&bar);
+  check({static_cast<const char*>(to), kLine, true, bar.actor, bar.time(), true, instruction});
+  copies_.add({&bar, kLine, instruction});
+}
+
+void Search::say_of(const Copies::OfBar& copies, std::string_view to) {
+  report.add(launch_.library, {place_of(copies.instruction)},
+             fmt::format("{} bytes that block ({}, {}, {}) asked for come to {}", copies.bytes, block_[0], block_[1],
+                         block_[2], to));
+}
+
+bool Search::land() {
+  if (copies_.empty()) return false;
+  const Copies::OfBar copies = copies_.take();
+  copies.bar->pending -= copies.bytes;
+  complete(copies.bar);
+  return true;
 }
 
 // ---- memory
@@ -341,7 +318,7 @@ void Search::event(int what, const void* p, long a, long b, const void* instruct
       return;
     }
     case kBarArrive: return arrive(p, a);
-    case kBarWait: return wait(p, static_cast<unsigned>(a));
+    case kBarWait: return wait(p, static_cast<unsigned>(a), instruction);
     case kFetch: return fetch(p, address(a), address(b), instruction);
     case kBegin: own.made = true; return;
     default: return;
@@ -361,6 +338,7 @@ void begin_race_launch(RaceLaunch launch) { search().begin_launch(std::move(laun
 void begin_race_block(unsigned x, unsigned y, unsigned z) { search().begin_block(x, y, z); }
 void race_event(int what, const void* p, long a, long b) { search().event(what, p, a, b, __builtin_return_address(0)); }
 void end_race_thread() { search().end_thread(); }
+bool land_copies() { return search().land(); }
 unsigned long race_progress() { return search().progress(); }
 void report_hang() { search().hang(); }
 void mark_as_made(const void* begin, size_t bytes) { search().mark(begin, bytes); }

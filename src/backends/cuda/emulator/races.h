@@ -1,8 +1,11 @@
 // A search for races in kernels on the emulator, by what happens before what: vector clocks of threads, and of what the
 // hardware does for them on the side (asynchronous copies, products of wgmma, the unit for tensors), joined where
 // barriers order them; and of each byte of shared and device memory who wrote and read it last. Accesses that nothing
-// orders are a race in any order of the threads, so one order finds it. (Flanagan and Freund, "FastTrack: efficient and
-// precise dynamic race detection", 2009.) Kernels are compiled with -fsanitize=thread, whose calls come here.
+// orders are a race in any order of the threads, so one order finds it, and so it does a wait for a turn of a barrier
+// by its parity which nothing orders after the turn before. (Flanagan and Freund, "FastTrack: efficient and precise
+// dynamic race detection", 2009.) What a wrong parity lets by depends on the order: threads take theirs at random, and
+// copies by the unit for tensors arrive when no thread goes on without them, not always the oldest first. Kernels are
+// compiled with -fsanitize=thread, whose calls come here.
 #pragma once
 
 #include <cstddef>
@@ -50,6 +53,8 @@ void end_race_thread();
 // Goes up as long as threads go on; what they wait for where they do not.
 unsigned long race_progress();
 void report_hang();
+// Where no thread goes on, copies by the unit for tensors arrive. False: none are on their way.
+bool land_copies();
 
 // What a kernel ahead is to have made, so that reading it before the wait for that kernel is a fault.
 void mark_as_made(const void* begin, size_t bytes);
