@@ -17,6 +17,7 @@ struct KernelCase {
   std::vector<HostTensor> expected;  // empty: for benchmarks, which compare nothing
   double tolerance = 0;              // 0: from types and the length of the sum
   bool written = false;              // in problems/: to be run whatever else is left out
+  std::string races;                 // part of the names of kernels that are to be searched for races with it
   int64_t reduction = 1;             // length of the longest sum, if it is longer than the extents tell
 };
 

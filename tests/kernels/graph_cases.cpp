@@ -90,6 +90,7 @@ Result<Taken> add_steps(const GraphSource& source, const char* backend, CaseSet*
     c.tolerance = source.tolerance;
     c.reduction = source.reduction;
     c.written = source.written;
+    c.races = source.races;
     if (collect(tensors, step.inputs, step.problem.inputs, &c.inputs) &&
         collect(tensors, step.outputs, step.problem.outputs, &c.expected)) {
       cases->add(std::move(c));

@@ -15,6 +15,7 @@ struct GraphSource {
   double tolerance = 0;
   int64_t reduction = 1;
   bool written = false;
+  std::string races;
 };
 
 // How many steps were taken, and how many were not since some operand or result is no value of the graph.

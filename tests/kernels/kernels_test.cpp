@@ -141,8 +141,8 @@ bool is_left_to_others(const KernelLine& line, const KernelCase& c, bool one_of_
   return std::hash<std::string>()(fmt::format("{} {} {}", test_seed(), line.name(), c.name)) % share != 0;
 }
 
-// Of a kernel's problems two, drawn by the seed: what matters are its barriers. Of many that differ by a tile's extents
-// every third is searched; others with another seed.
+// Of a kernel's problems those that are marked for it, and two drawn by the seed: what matters are its barriers. Of
+// many kernels that differ by a tile's extents every third is searched; others with another seed.
 std::vector<std::pair<const KernelCase*, Candidate>> for_races(const KernelLine& line, const Library& all) {
   std::vector<std::pair<const KernelCase*, Candidate>> found;
   const size_t drawn = std::hash<std::string>()(fmt::format("{} {}", test_seed(), line.name()));
@@ -162,7 +162,14 @@ std::vector<std::pair<const KernelCase*, Candidate>> for_races(const KernelLine&
   std::mt19937_64 rng(test_seed());
   const size_t half = found.size() / 2, end = found.size() - found.size() / 6;
   if (half == 0) return found;
-  return {found[rng() % half], found[half + rng() % (end - half)]};
+  const size_t drawn_one = rng() % half, drawn_other = half + rng() % (end - half);
+  const auto is_marked = [&](const KernelCase& c) {
+    return !c.races.empty() && line.kernel.find(c.races) != std::string::npos;
+  };
+  std::vector<std::pair<const KernelCase*, Candidate>> chosen;
+  for (size_t i = 0; i < found.size(); ++i)
+    if (i == drawn_one || i == drawn_other || is_marked(*found[i].first)) chosen.push_back(std::move(found[i]));
+  return chosen;
 }
 
 TEST_P(KernelTest, AgreesWithTheReference) {

@@ -36,7 +36,7 @@ class Collector {
       if (p.bench) continue;
       Result<std::vector<HostTensor>> inputs = random_inputs(*p.graph, seed++);
       if (inputs.ok())
-        add({p.name, p.graph, std::move(inputs).value(), 0, 1, always});
+        add({p.name, p.graph, std::move(inputs).value(), 0, 1, always, p.races});
       else
         library_->trouble.push_back(p.name + ": " + inputs.status().to_string());
     }

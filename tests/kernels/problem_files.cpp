@@ -23,7 +23,7 @@ std::string source_root() {
   return root == nullptr ? "." : root;
 }
 
-constexpr std::string_view kHead = "=== ", kBench = "[bench]";
+constexpr std::string_view kHead = "=== ", kBench = "[bench]", kRaces = "[races=";
 
 struct Variable {
   std::string name;
@@ -33,6 +33,7 @@ struct Section {
   std::string name, text;
   std::vector<Variable> variables;
   bool bench = false;
+  std::string races;
 };
 
 Section read_head(const std::string& line) {
@@ -42,6 +43,8 @@ Section read_head(const std::string& line) {
     const size_t equals = word.find('=');
     if (word == kBench) {
       section.bench = true;
+    } else if (word.starts_with(kRaces) && word.ends_with(']')) {
+      section.races = word.substr(kRaces.size(), word.size() - kRaces.size() - 1);
     } else if (equals == std::string::npos) {
       section.name += (section.name.empty() ? "" : " ") + word;
     } else {
@@ -118,6 +121,7 @@ Result<WrittenProblem> read(const std::string& family, const Section& section, b
   WrittenProblem p;
   p.name = fmt::format("{}/{}", family, section.name);
   p.bench = section.bench;
+  p.races = section.races;
   WOOTZ_ASSIGN_OR_RETURN(p.graph, parse_graph(section.text, find_op));
   WOOTZ_RETURN_IF_ERROR(infer_graph(*p.graph));
   if (draw) WOOTZ_RETURN_IF_ERROR(draw_weights(*p.graph, 1));

@@ -5,7 +5,8 @@
 //   graph "g" { %x: $T[1,64,56,56] = input; ... }
 //
 // A section with variables is one problem for each combination of their values. [bench] is for graphs of the sizes that
-// networks have: they are timed, and not run by the interpreter. Constants of more than one element that are written as
+// networks have: they are timed, and not run by the interpreter. [races=fed] is for small ones that the search for
+// races in kernels with `fed` in their names is always to have. Constants of more than one element that are written as
 // splat(x) are random here, in [-x, x]. Comments begin with //.
 #pragma once
 
@@ -16,6 +17,7 @@ namespace wootz::kernels {
 struct WrittenProblem {
   std::string name;  // "conv/resnet_3x3_f16"
   bool bench = false;
+  std::string races;             // what is in the names of kernels that are to be searched with it; empty: none
   std::shared_ptr<Graph> graph;  // inferred
 };
 

@@ -25,6 +25,7 @@
 #include "backends/cuda/emulator/races.h"
 #include "backends/cuda/emulator/streams.h"
 #include "backends/cuda/generate/source.h"
+#include "backends/cuda/generate/walkers.h"
 #include "backends/cuda/jit/code_store.h"
 #include "base/half.h"
 
@@ -219,11 +220,9 @@ CUresult device_name(char* name, int length, CUdevice) {
   std::strncpy(name, "emulator", static_cast<size_t>(length) - 1);
   return CUDA_SUCCESS;
 }
-// Where races are searched, blocks that take one tile after the other are to take several of small problems.
-int multiprocessors() { return state().races ? 2 : 132; }
 CUresult device_attribute(int* value, CUdevice_attribute which, CUdevice) {
   *value = which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR        ? 9
-           : which == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT          ? multiprocessors()
+           : which == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT          ? 132
            : which == CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE  ? 1 << 25
            : which == CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE ? 1 << 27
                                                                         : 0;
@@ -653,6 +652,7 @@ Status use_emulator(int devices) {
   state().folder = folder;
   const char* const races = std::getenv("WOOTZ_EMULATOR_RACES");
   state().races = races != nullptr && *races == '1';
+  if (state().races) set_walked_multiprocessors(2);
   std::atexit([] {
     if (std::getenv("WOOTZ_EMULATOR_KEEP") == nullptr && std::system(("rm -rf " + state().folder).c_str()) != 0) return;
   });

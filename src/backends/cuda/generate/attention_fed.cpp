@@ -6,6 +6,7 @@
 #include "backend/operand_dims.h"
 #include "backends/cuda/generate/attention.h"
 #include "backends/cuda/generate/families.h"
+#include "backends/cuda/generate/walkers.h"
 #include "backends/cuda/generate/wide_products.h"
 
 namespace wootz::cuda {
@@ -45,7 +46,7 @@ Division division_of(const Fed& f, int64_t tiles, int64_t teams) {
   Division d{.tiles = tiles, .teams = teams};
   d.groups = pieces(f.tiles(), tiles);
   d.units = a.batch * a.heads * d.groups;
-  d.blocks = std::min(kMultiprocessors, d.units);
+  d.blocks = std::min(walked_multiprocessors(), d.units);
   const int64_t turns = pieces(d.units, d.blocks), bytes = f.stage_bytes(tiles);
   d.stages = std::min((kMostShared - kAligned - teams * kTurnBytes) / (bytes + kBarBytes), turns);
   // More teams than tiles that the stages have room for: one would wait for a stage that is to be filled twice before,

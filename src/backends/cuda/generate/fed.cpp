@@ -7,6 +7,7 @@
 #include "backend/operand_dims.h"
 #include "backends/cuda/generate/families.h"
 #include "backends/cuda/generate/tile_cost.h"
+#include "backends/cuda/generate/walkers.h"
 #include "backends/cuda/generate/wide_products.h"
 #include "backends/cuda/support/int8_weights.h"
 
@@ -51,7 +52,7 @@ void write_numbers(const FedProduct& p, const FedTile& tile, KernelSource* sourc
                                                      {"stages", p.stages()},
                                                      {"tiles_m", pieces(b.rows, tile.rows)},
                                                      {"tiles", tiles},
-                                                     {"blocks", std::min(kMultiprocessors, tiles)}};
+                                                     {"blocks", std::min(walked_multiprocessors(), tiles)}};
   for (const auto& [name, value] : numbers) source->number(name, value, "int");
 }
 
@@ -237,7 +238,7 @@ Status generate_fed(const Problem& problem, const BindArgs& args, size_t index, 
                                        {.w = p.reads.w, .bias = p.bias, .halves_ahead = true}, &source));
   source.code(wide_product(tile.columns, type));
   LaunchSize size;
-  size.grid_x = static_cast<unsigned>(std::min(kMultiprocessors, tiles_of(p, tile)));
+  size.grid_x = static_cast<unsigned>(std::min(walked_multiprocessors(), tiles_of(p, tile)));
   size.block = 384;
   size.shared = static_cast<unsigned>(tile.bytes());
   size.at_once = 1;

@@ -9,6 +9,7 @@
 #include "backends/cuda/generate/families.h"
 #include "backends/cuda/generate/kernel_source.h"
 #include "backends/cuda/generate/tile.h"
+#include "backends/cuda/generate/walkers.h"
 #include "backends/cuda/generate/window.h"
 
 namespace wootz::cuda {
@@ -310,7 +311,7 @@ Status generate_pair(const Problem& p, const BindArgs& args, std::vector<Launch>
   WOOTZ_RETURN_IF_ERROR(check_operands(p, args, pair, between));
   const Dims& z = args.outputs.back();
   if (z.volume() == 0) return Status();
-  const int64_t blocks = std::min(kMultiprocessors, (tiles_of(z) + pair.teams - 1) / pair.teams);
+  const int64_t blocks = std::min(walked_multiprocessors(), (tiles_of(z) + pair.teams - 1) / pair.teams);
   KernelSource source("conv/pair.cuh", true);
   source.type("X", storage_type(p.inputs[0].dtype));
   source.type("W", storage_type(p.inputs[0].dtype));

@@ -7,6 +7,7 @@
 #include "backends/cuda/generate/families.h"
 #include "backends/cuda/generate/stem.h"
 #include "backends/cuda/generate/tile.h"
+#include "backends/cuda/generate/walkers.h"
 #include "backends/cuda/support/int8_weights.h"
 
 namespace wootz::cuda {
@@ -73,7 +74,7 @@ StemWriting writing_of(const Stem& s, const Dims& x, const Dims& y) {
   StemWriting how = stem_writing(y, 2);
   if (how.tiles() * s.column_tiles() < kEnough * kMultiprocessors) how = stem_writing(y, 1);
   how.unit = x[3] % 4 == 0 ? 4 : 1;
-  const int64_t resident = kMultiprocessors * resident_blocks(how);
+  const int64_t resident = walked_multiprocessors() * resident_blocks(how);
   how.blocks = std::min(how.tiles(), std::max<int64_t>(1, resident / s.column_tiles()));
   return how;
 }

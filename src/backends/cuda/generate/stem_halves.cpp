@@ -8,6 +8,7 @@
 #include "backends/cuda/generate/families.h"
 #include "backends/cuda/generate/stem.h"
 #include "backends/cuda/generate/tile.h"
+#include "backends/cuda/generate/walkers.h"
 
 namespace wootz::cuda {
 namespace {
@@ -68,7 +69,7 @@ Result<Reading> reading_of(const Stem& s, const Dims& x, const StemWriting& tile
       24 + s.at_once() / 2 + 24 + 8 * tiles.parts + 2 * std::max<int64_t>(0, own_units - 5) + single + more.registers;
   r.at_once = std::max<int64_t>(
       1, std::min({int64_t{8}, kRegisters / (threads * registers), kShared / (s.bytes() + r.patch_bytes + kOfBlock)}));
-  r.how.blocks = std::min(tiles.tiles(), std::max<int64_t>(1, kMultiprocessors * r.at_once / s.column_tiles()));
+  r.how.blocks = std::min(tiles.tiles(), std::max<int64_t>(1, walked_multiprocessors() * r.at_once / s.column_tiles()));
   return r;
 }
 

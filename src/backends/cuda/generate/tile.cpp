@@ -4,6 +4,7 @@
 #include "backends/cuda/generate/kernel_source.h"
 #include "backends/cuda/generate/row_packs.h"
 #include "backends/cuda/generate/tile.h"
+#include "backends/cuda/generate/walkers.h"
 
 namespace wootz::cuda {
 namespace {
@@ -96,7 +97,7 @@ struct Walk {
 // A short sum whose columns stay in shared memory, beside two tiles of rows, while a block takes one tile of rows after
 // the other; false: there are too few of them, or they are too large.
 bool walks(const TileProduct& b, const Tile& tile, int early, Walk* walk) {
-  constexpr int64_t kMultiprocessors = 132, kLeast = 2;  // tiles of rows for each block
+  constexpr int64_t kLeast = 2;  // tiles of rows for each block
   const int64_t stages = (b.pitch() * b.size + tile.line - 1) / tile.line;
   if (!b.packed || b.window || stages > 8) return false;
   walk->tile = tile;
@@ -106,7 +107,7 @@ bool walks(const TileProduct& b, const Tile& tile, int early, Walk* walk) {
   const int64_t columns = (b.columns + tile.columns - 1) / tile.columns;
   walk->row_tiles = (b.rows + tile.rows - 1) / tile.rows;
   walk->at_once = blocks_at_once(walk->tile, walk->bytes, 72);
-  walk->walkers = std::max<int64_t>(1, kMultiprocessors * walk->at_once / columns);
+  walk->walkers = std::max<int64_t>(1, walked_multiprocessors() * walk->at_once / columns);
   return walk->at_once > 1 && walk->row_tiles >= kLeast * walk->walkers;
 }
 
@@ -189,8 +190,7 @@ Status write_results(const Operands& operands, const PointwiseExpr& epilogue, si
 void add_operands(const Problem& p, int w, int bias, KernelSource* source) {
   source->epilogue_operands(p, w - 1);
   if (p.num_main == 3)
-    source->operand(fmt::format("const {}*", storage_type(p.inputs[2].dtype)), "b",
-                    {false, bias < 0 ? w + 1 : bias});
+    source->operand(fmt::format("const {}*", storage_type(p.inputs[2].dtype)), "b", {false, bias < 0 ? w + 1 : bias});
 }
 
 // Lines that find the one of these parts, one after the other, which `at` is in: line(i, from) for part i, which begins
