@@ -2,6 +2,7 @@
 before it; at most 12 may have a reason. Asked of src, python and tools, not of tests."""
 
 import ast
+import functools
 import pathlib
 import re
 
@@ -27,6 +28,7 @@ def _newlines(match: re.Match) -> str:
     return "\n" * match.group().count("\n")
 
 
+@functools.lru_cache(maxsize=None)  # several rules read the same files
 def visible(text: str) -> str:
     """The text without comments, strings, characters and preprocessor lines. Lines stay where they are."""
     return _PREPROCESSOR.sub(_newlines, _OPAQUE.sub(_newlines, text))

@@ -17,6 +17,7 @@ import public_names
 import sizes
 import standard_headers
 import tables
+import unnamed_functions
 import words
 
 RULES = (
@@ -25,6 +26,7 @@ RULES = (
     standard_headers.check,
     public_names.check,
     one_type.check,
+    unnamed_functions.check,
     sizes.check,
     functions.check,
     words.check,

@@ -9,7 +9,16 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import circles
 import functions
 import lint
+import unnamed_functions
 import words
+
+HEADER = """namespace w {
+struct Tile { int is_float(Type t); };
+constexpr bool is_float(const Type& type, bool narrow = f(1, 2)) { return type < (narrow ? 1 : 2); }
+Function<bool(int)> reads(Map<int, int> a,
+                               Type b);
+}
+"""
 
 GOOD = {
     "layers.txt": "include:\nbase:\nir: base\nops: base ir\npasses: base ir ops | backends/cpu\nbackends/cpu: base | ops\n",
@@ -72,6 +81,10 @@ BAD = {
         {"src/ir/a.h": "namespace w {\nstruct Window {\n  int a;\n};\n}\n",
          "src/ops/b.cpp": "namespace w {\nclass Window final : public A {\n};\n}\n"},
         "src/ops/b.cpp:2: one_type: w::Window is defined at src/ir/a.h:2 as well"),
+    "a function of a header's name": (
+        {"src/base/type.h": HEADER, "src/ir/a.h": '#include "base/type.h"\n',
+         "src/ir/a.cpp": '#include "ir/a.h"\nnamespace w::v {\nnamespace {\n// Is it?\nbool is_float(Type t) { return t == 1; }\n}\n}\n'},
+        "src/ir/a.cpp:5: unnamed_functions: is_float is declared for the same arguments in src/base/type.h:3"),
     "op without module": ({"src/ops/ops.def": "OP(matmul)\nOP(TopK)\nOP(softmax)\n"}, "no module src/ops/softmax/"),
     "op twice": ({"src/ops/ops.def": "OP(matmul)\nOP(TopK)\nOP(matmul)\n"}, "stands twice"),
     "module without op": ({"src/ops/ops.def": "OP(matmul)\n"}, "src/ops/top_k:1: ops: the module has no line"),
@@ -131,6 +144,38 @@ def test_types_that_do_not_meet_may_have_one_name(tmp_path):
              "namespace w {\ntemplate <>\nstruct A<int> {};\n}\n")
     changes = {f"src/ir/file{i}.cpp": text for i, text in enumerate(texts)}
     assert lint.run(tree(tmp_path, changes)) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    {
+        "another space": "namespace v {\nnamespace {\nbool is_float(Type t) { return t == 1; }\n}\n}\n",
+        "a name of its own space": "namespace w {\nbool is_float(Type t) { return t == 1; }\n}\n",
+        "other arguments": "namespace w {\nnamespace {\nbool is_float(const Node& n);\nbool reads(Map<int, int> a);\n}\n}\n",
+        "more arguments": "namespace w {\nnamespace {\nbool is_float(Type t, bool b, int c) { return t == 1; }\n}\n}\n",
+        "a method": "namespace w {\nnamespace {\nstruct A {\n  bool is_float(Type t) { return t == 1; }\n};\n}\n}\n",
+        "a call": "namespace w {\nnamespace {\nbool f(Type t) { return is_float(t); }\nconst bool b = is_float(Type(1));\n}\n}\n",
+        "after the unnamed space": "namespace w {\nnamespace {\nint a;\n}\nbool is_float(const Type t);\n}\n",
+    }.values(),
+)
+def test_functions_that_are_told_apart_may_have_one_name(text, tmp_path):
+    assert lint.run(tree(tmp_path, {"src/base/type.h": HEADER, "src/ir/a.cpp": '#include "base/type.h"\n' + text})) == ([], [])
+
+
+def test_functions_of_headers_that_are_not_read_are_no_matter(tmp_path):
+    text = "namespace w {\nnamespace {\nbool is_float(Type t) { return t == 1; }\n}\n}\n"
+    assert lint.run(tree(tmp_path, {"src/base/type.h": HEADER, "src/ir/a.cpp": text})) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ("bool is_float(Type t, bool n) {", "template <class T>\nbool is_float(Type, T = 1) {", "[[nodiscard]] static bool is_float(const Type type);",
+     "Vector<int> reads(const Map<int, int>& a, Type) {"),
+)
+def test_same_arguments_are_found(text):
+    (own,) = unnamed_functions.declared("namespace w {\nnamespace {\n" + text + "}\n}\n" * (1 + text.endswith("{")))
+    others = [f for f in unnamed_functions.declared(HEADER) if f.name == own.name]
+    assert any(unnamed_functions.same_arguments(own, other) for other in others), (own, others)
 
 
 def test_long_file_warns_first(tmp_path):
