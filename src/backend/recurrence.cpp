@@ -60,8 +60,7 @@ Result<std::vector<RnnActivation>> read_activations(const RnnParams& p, int64_t 
 
 Status check_types(const Problem& p) {
   const DType type = p.inputs[kRnnX].dtype;
-  if (type != DType::kF32 && type != DType::kF16 && type != DType::kBF16)
-    return unsupported("a recurrent layer of {}", dtype_name(type));
+  if (!is_model_float(type)) return unsupported("a recurrent layer of {}", dtype_name(type));
   for (size_t i = 1; i < p.inputs.size(); ++i) {
     const DType have = p.inputs[i].dtype;
     if (!rnn_has(p, i)) continue;

@@ -50,6 +50,10 @@ inline const char* dtype_name(DType dtype) { return dtype_info(dtype).name; }
 // kInvalid when no type has that name.
 DType dtype_from_name(std::string_view name);
 inline bool is_float(DType dtype) { return dtype_info(dtype).is_float; }
+// Floats that models compute in, not FP64 and none that values are only quantized to.
+inline bool is_model_float(DType dtype) {
+  return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16;
+}
 inline bool is_integer(DType dtype) { return dtype_info(dtype).is_integer; }
 inline bool is_int8(DType dtype) { return dtype == DType::kI8 || dtype == DType::kU8; }
 inline int dtype_bits(DType dtype) { return dtype_info(dtype).bits; }

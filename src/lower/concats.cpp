@@ -20,8 +20,6 @@ bool is_cast(const Step& step) {
          e.outputs[0] == 1;
 }
 
-bool is_common_float(DType type) { return type == DType::kF32 || type == DType::kF16 || type == DType::kBF16; }
-
 class Joining {
  public:
   explicit Joining(std::span<const Step> steps) {
@@ -75,7 +73,7 @@ class Joining {
       desc = step.problem.inputs[0];
       ++taken_;
     }
-    if (!is_common_float(type) || !is_common_float(desc.dtype)) return false;
+    if (!is_model_float(type) || !is_model_float(desc.dtype)) return false;
     made_.inputs.push_back(at);
     made_.problem.inputs.push_back(desc);
     params_.perms.push_back(std::move(perm));

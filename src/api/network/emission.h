@@ -135,11 +135,6 @@ class Emission {
   std::unordered_set<const LayerCore*> in_bodies_;
 };
 
-// Types of floats that a model computes in, not those that it quantizes to.
-inline bool is_model_float(DType dtype) {
-  return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16;
-}
-
 // Whether an input is a small list of integers, which may turn out to be a shape.
 bool may_decide_shapes(const TensorImpl& input);
 

@@ -64,7 +64,7 @@ class DynamicQuantizeLayer final : public LayerBase<IDynamicQuantizeLayer> {
 
   Status emit(Emit& e) override {
     Value* const x = e.in(0);
-    if (x->dtype() != DType::kF32 && x->dtype() != DType::kF16 && x->dtype() != DType::kBF16)
+    if (!is_model_float(x->dtype()))
       return e.fail("the input is {}, it must be f32, f16 or bf16", dtype_name(x->dtype()));
     if (e.has(1) && scale_ != DataType::kFP8)
       return e.fail("input 1, the scale of the scales, goes with scales of type kFP8");

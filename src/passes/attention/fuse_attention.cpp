@@ -19,7 +19,6 @@ namespace {
 bool plain(const Node* node, std::string_view op_name) {
   return node != nullptr && node->is(op_name) && !node->has_attr("epilogue");
 }
-bool storage_type(DType t) { return t == DType::kF32 || t == DType::kF16 || t == DType::kBF16; }
 
 // The scores' way from the first GEMM to the softmax.
 struct Scores {
@@ -61,7 +60,7 @@ bool read_scores(Value* logits, Node* reader, Scores* s) {
     }
     if (node->is("Cast")) {  // to a wider float: the kernel computes in f32 anyway
       next = node->input(0);
-      if (!storage_type(next->dtype()) || logits->dtype() != DType::kF32) return false;
+      if (!is_model_float(next->dtype()) || logits->dtype() != DType::kF32) return false;
     } else if (node->is("Reshape")) {
       next = node->input(0);
     } else if (s->scale == 1 && s->cap == 0 && (next = capped_value(*node, &s->cap, &s->nodes)) != nullptr) {
@@ -126,7 +125,7 @@ std::optional<Found> find_attention(Node* gemm) {
       reader = nullptr;  // its readers were looked at
       continue;
     }
-    const bool narrows = plain(node, "Cast") && storage_type(p->dtype()) && node->input(0)->dtype() == DType::kF32;
+    const bool narrows = plain(node, "Cast") && is_model_float(p->dtype()) && node->input(0)->dtype() == DType::kF32;
     const bool regroups =
         plain(node, "Reshape") && node->input(0)->shape().back() == p->shape().back() && node->input(0)->rank() >= 3;
     if (!narrows && !regroups) return std::nullopt;
@@ -141,7 +140,7 @@ std::optional<Found> find_attention(Node* gemm) {
   f.nodes.push_back(f.softmax);
   if (!read_scores(f.softmax->input(0), f.softmax, &f.scores)) return std::nullopt;
   const Value *q = f.scores.gemm->input(0), *k = f.scores.gemm->input(1), *v = gemm->input(1);
-  if (!storage_type(q->dtype()) || k->dtype() != q->dtype() || v->dtype() != q->dtype()) return std::nullopt;
+  if (!is_model_float(q->dtype()) || k->dtype() != q->dtype() || v->dtype() != q->dtype()) return std::nullopt;
   if (gemm->output()->dtype() != q->dtype()) return std::nullopt;
   // Both GEMMs over the same batches, and nothing broadcast among them.
   const int rank = q->rank();
@@ -258,7 +257,7 @@ bool shorter(const HeadsOperand& a, const Value* now) { return a.source != now |
 Result<bool> absorb(Graph& graph, Node* node) {
   if (node->num_outputs() != 1 || node->attr_int("merged") != 0) return false;
   for (int i = 0; i < 3; ++i)
-    if (node->input(i)->rank() != 4 || !storage_type(node->input(i)->dtype())) return false;
+    if (node->input(i)->rank() != 4 || !is_model_float(node->input(i)->dtype())) return false;
   if (!node->has_attr("scale")) return false;
   const auto q = trace_operand(node->input(0), false, true);
   const auto k = trace_operand(node->input(1), node->attr_int("k_transposed") != 0, true);

@@ -13,8 +13,6 @@
 namespace wootz {
 namespace {
 
-bool is_common_float(DType type) { return type == DType::kF32 || type == DType::kF16 || type == DType::kBF16; }
-
 int64_t axis_of(const Node& concat) {
   const int64_t axis = concat.attr_int("axis"), rank = concat.output()->rank();
   return axis < 0 ? axis + rank : axis;
@@ -40,7 +38,7 @@ Value* source_of(Value* part, const Node* reader, std::vector<Node*>* passed) {
     Node* const node = maker_for(part, *reader);
     if (node == nullptr) return part;
     if (node->is("Cast")) {
-      if (cast || !is_common_float(node->input(0)->dtype())) return part;
+      if (cast || !is_model_float(node->input(0)->dtype())) return part;
       cast = true;
     } else if (!node->is("Transpose") || permutation(*node).back() != part->rank() - 1) {
       return part;
@@ -79,7 +77,7 @@ std::vector<Node*> concats_of(const Node& attention, const Places& places) {
   for (const int i : {1, 2}) {
     Node* const node =
         attention.num_inputs() > i && attention.input(i) != nullptr ? attention.input(i)->producer() : nullptr;
-    const bool fits = node != nullptr && node->is("Concat") && is_common_float(node->output()->dtype()) &&
+    const bool fits = node != nullptr && node->is("Concat") && is_model_float(node->output()->dtype()) &&
                       places.find(node) != places.end() && is_copied(*node) && !node->output()->shape_values() &&
                       (found.empty() || (found[0] != node && axis_of(*found[0]) == axis_of(*node)));
     if (fits) found.push_back(node);

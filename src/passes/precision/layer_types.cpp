@@ -10,8 +10,6 @@
 namespace wootz {
 namespace {
 
-bool is_real(DType type) { return type == DType::kF32 || type == DType::kF16 || type == DType::kBF16; }
-
 bool any_of(const std::vector<Value*>& values, const std::function<bool(DType)>& holds) {
   return std::any_of(values.begin(), values.end(), [&](const Value* v) { return v != nullptr && holds(v->dtype()); });
 }
@@ -23,18 +21,18 @@ class TypeSetter {
   // Empty: as asked.
   Result<std::string> apply(Node* node, DType type) {
     const auto same = [&](DType t) { return t == type; };
-    if (!is_real(type))
+    if (!is_model_float(type))
       return any_of(node->outputs(), same)
                  ? std::string()
                  : fmt::format("nothing computes a {} in {}: its results follow from the types of its operands",
                                node->op_name(), dtype_name(type));
     if (node->is("Cast")) return std::string();  // its types are what it is
-    if (!any_of(node->inputs(), is_real) && !any_of(node->outputs(), is_real)) {
+    if (!any_of(node->inputs(), is_model_float) && !any_of(node->outputs(), is_model_float)) {
       // Extents and indices are no matter of precision.
       const Value* out = node->output();
       return out != nullptr && out->shape_values() ? std::string() : std::string("it computes no floats");
     }
-    const auto other = [&](DType t) { return is_real(t) && t != type; };
+    const auto other = [&](DType t) { return is_model_float(t) && t != type; };
     if (!any_of(node->inputs(), other) && !any_of(node->outputs(), other)) return std::string();
     if (std::string why = refuses_(type); !why.empty()) return why;
     return convert(node, type);
@@ -47,7 +45,7 @@ class TypeSetter {
     for (const Value* out : node->outputs()) before.push_back(out == nullptr ? DType::kInvalid : out->dtype());
     for (int i = 0; i < node->num_inputs(); ++i) {
       Value* in = node->input(i);
-      if (in == nullptr || !is_real(in->dtype()) || in->dtype() == type) continue;
+      if (in == nullptr || !is_model_float(in->dtype()) || in->dtype() == type) continue;
       WOOTZ_ASSIGN_OR_RETURN(Value * cast, cast_of(in, type, node));
       node->set_input(i, cast);
     }

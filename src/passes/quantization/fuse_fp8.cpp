@@ -17,8 +17,6 @@ namespace {
 // What the tensor cores' libraries want of rows and columns.
 constexpr int64_t kMultiple = 16;
 
-bool is_wide(DType type) { return type == DType::kF32 || type == DType::kF16 || type == DType::kBF16; }
-
 struct Fp8Operand {
   Node* dequantize = nullptr;
   Value* data = nullptr;
@@ -39,7 +37,7 @@ Result<Fp8Operand> read_operand(const Value* v, int axis, int64_t channels) {
   if (n == nullptr || !n->is("Dequantize") || !is_fp8(n->input(0)->dtype()))
     return unsupported("an operand is no float of 8 bits");
   Fp8Operand operand{n, n->input(0), {}};
-  if (!is_wide(v->dtype())) return unsupported("a result in {}", dtype_name(v->dtype()));
+  if (!is_model_float(v->dtype())) return unsupported("a result in {}", dtype_name(v->dtype()));
   if (operand.data->rank() < 2) return unsupported("an operand is no matrix");
   if (n->input(2) != nullptr && !all_zeros(*n->input(2))) return unsupported("a zero point is not 0");
   const Value* const scale = n->input(1);

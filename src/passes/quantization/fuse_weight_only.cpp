@@ -121,7 +121,6 @@ struct WeightOnly {
 };
 
 bool is_narrow(DType type) { return is_integer(type) && (dtype_bits(type) == 4 || dtype_bits(type) == 8); }
-bool is_wide(DType type) { return type == DType::kF32 || type == DType::kF16 || type == DType::kBF16; }
 
 // How many elements along the sum share what they are brought back by; the last block may be shorter.
 int64_t block_of(const WeightOnly& w) {
@@ -135,7 +134,7 @@ std::optional<WeightOnly> read_form(const Node& node) {
   if (!node.is("MatMul") || node.has_attr("x_scale") || node.has_attr("epilogue")) return std::nullopt;
   if (node.attr_int("trans_a", 0) != 0 || node.attr_float("alpha", 1) != 1) return std::nullopt;
   const Value* const x = node.input(0);
-  if (x->is_constant() || x->rank() < 2 || !is_wide(x->dtype())) return std::nullopt;
+  if (x->is_constant() || x->rank() < 2 || !is_model_float(x->dtype())) return std::nullopt;
   const std::optional<Chain> chain = chain_of(node.input(1));
   if (!chain) return std::nullopt;
   const Node& made = *chain->dequantize;
@@ -146,7 +145,7 @@ std::optional<WeightOnly> read_form(const Node& node) {
   w.depth = w.trans_b ? chain->columns : chain->rows;
   const Dims& dims = data->constant().dims();
   w.scale = Grid::read(made.input(1), dims, *chain, !w.trans_b);
-  if (!w.scale || !is_wide(made.input(1)->dtype()) || !w.scale->all([](double s) { return std::isfinite(s); }))
+  if (!w.scale || !is_model_float(made.input(1)->dtype()) || !w.scale->all([](double s) { return std::isfinite(s); }))
     return std::nullopt;
   if (made.input(2) != nullptr) {
     w.zero = Grid::read(made.input(2), dims, *chain, !w.trans_b);

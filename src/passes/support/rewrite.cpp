@@ -59,7 +59,7 @@ bool carries_epilogue(const Node& node) {
   if (!has_trait(lowering, kCarriesEpilogue)) return false;
   if (lowering != Lowering::kGather) return node.num_outputs() == 1 && !node.op().traits.data_dependent;
   const DType type = node.output()->dtype();
-  return node.is("Gather") && (type == DType::kF32 || type == DType::kF16 || type == DType::kBF16);
+  return node.is("Gather") && is_model_float(type);
 }
 
 void erase_if_dead(Graph& graph, Node* node) {

@@ -159,7 +159,7 @@ Result<bool> BenchmarkRun::finite() const {
   for (size_t o = 0; o < outputs_.size(); ++o) {
     const DType type = problem_->outputs[o].dtype;
     if (outputs_[o] == nullptr || !is_float(type)) continue;
-    if (type != DType::kF64 && type != DType::kF32 && type != DType::kF16 && type != DType::kBF16) return false;
+    if (type != DType::kF64 && !is_model_float(type)) return false;
     std::vector<std::byte> bytes(layout_bytes(problem_->outputs[o].layout, type, output_dims_[o]));
     WOOTZ_RETURN_IF_ERROR(device_->copy(bytes.data(), outputs_[o], bytes.size(), stream_));
     if (stream_ != nullptr) WOOTZ_RETURN_IF_ERROR(stream_->synchronize());

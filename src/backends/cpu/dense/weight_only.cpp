@@ -302,8 +302,6 @@ Result<std::unique_ptr<Kernel>> create_weight_only(const Problem& p, const Kerne
   return std::unique_ptr<Kernel>(std::make_unique<NarrowKernel>(p, std::move(e), options));
 }
 
-bool is_wide(DType type) { return type == DType::kF32 || type == DType::kF16 || type == DType::kBF16; }
-
 Status weight_only_applies(const Problem& p) {
   const auto& params = p.as<GemmParams>();
   if (params.w_block == 0) return unsupported("weights of the other operand's type");
@@ -313,7 +311,7 @@ Status weight_only_applies(const Problem& p) {
   if (params.trans_a || params.alpha != 1 || params.has_bias || !params.x_scale.empty())
     return unsupported("a transposed left side, alpha, a bias or a scale of the data");
   const DType w = p.inputs[1].dtype;
-  if (!is_wide(p.inputs[0].dtype) || !is_wide(p.inputs[2].dtype) || (main > 3 && p.inputs[3].dtype != w))
+  if (!is_model_float(p.inputs[0].dtype) || !is_model_float(p.inputs[2].dtype) || (main > 3 && p.inputs[3].dtype != w))
     return unsupported("{} by {}", dtype_name(p.inputs[0].dtype), dtype_name(w));
   if (w != DType::kI4 && w != DType::kU4 && !is_int8(w)) return unsupported("weights of {}", dtype_name(w));
   for (size_t i = 0; i < p.inputs.size(); ++i) {

@@ -229,8 +229,7 @@ Status expert_product_applies(const Problem& p) {
       return unsupported("operands in layout {}", layout_name(p.inputs[i].layout));
   if (p.outputs[0].layout != Layout::kLinear || !p.epilogue.empty()) return unsupported("a result of another form");
   const DType type = p.inputs[0].dtype, chosen = p.inputs[1].dtype;
-  if (type != DType::kF32 && type != DType::kF16 && type != DType::kBF16)
-    return unsupported("elements of {}", dtype_name(type));
+  if (!is_model_float(type)) return unsupported("elements of {}", dtype_name(type));
   if (p.inputs[2].dtype != type || p.outputs[0].dtype != type || (p.inputs.size() > 3 && p.inputs[3].dtype != type) ||
       (chosen != DType::kI32 && chosen != DType::kI64))
     return invalid_argument("types that do not fit");

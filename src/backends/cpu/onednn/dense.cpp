@@ -92,7 +92,7 @@ Status check_dense(const Problem& p, int data_inputs) {
   if (p.outputs[0].layout == Layout::kOpaque) return invalid_argument("{}: a packed output", family);
   WOOTZ_RETURN_IF_ERROR(p.epilogue.empty() ? check_operand(family, p.outputs[0], "output", 0)
                                            : check_epilogue(family, p));
-  if (p.acc_dtype != DType::kF32 && p.acc_dtype != DType::kBF16 && p.acc_dtype != DType::kF16)
+  if (!is_model_float(p.acc_dtype))
     return unsupported("oneDNN: a result of type {} before the epilogue", dtype_name(p.acc_dtype));
   return Status();
 }

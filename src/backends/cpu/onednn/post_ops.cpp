@@ -10,8 +10,6 @@ namespace {
 using dnnl::algorithm;
 using Kind = ChainOp::Kind;
 
-bool usable_float(DType type) { return type == DType::kF32 || type == DType::kF16 || type == DType::kBF16; }
-
 // Operations of one operand that oneDNN has under the same meaning. How the immediates become alpha and beta:
 enum class Imm : uint8_t { kNone, kAlpha, kAlphaBeta, kFixed };
 struct EltwiseRow {
@@ -63,7 +61,7 @@ std::vector<Affine> affine_values(const PointwiseExpr& expr) {
       out = {true, -1, 0, instr.imm0};
       continue;
     }
-    if (!usable_float(instr.type)) continue;
+    if (!is_model_float(instr.type)) continue;
     const Affine& a = all[instr.a];
     if (instr.op == PwOp::kCast) out = a;
     if (pw_op_arity(instr.op) != 2 || !a.valid || !all[instr.b].valid) continue;
@@ -200,7 +198,7 @@ bool translate(const std::vector<Affine>& affine, const PwInstr& instr, uint16_t
     out->push_back(op);
     return true;
   }
-  if (!usable_float(instr.type)) return false;
+  if (!is_model_float(instr.type)) return false;
   if (instr.op == PwOp::kCast) {
     ChainOp op;
     op.kind = Kind::kConvert;
@@ -331,7 +329,7 @@ Chain linear_chain(const PointwiseExpr& expr) {
   if (expr.outputs.size() != 1) return chain;
   for (size_t i = 0; i < expr.code.size(); ++i) {
     if (expr.code[i].op != PwOp::kInput || expr.code[i].a != 0) continue;
-    if (chain.start >= 0 || !usable_float(expr.code[i].type)) return Chain{};  // two loads of it: no single chain
+    if (chain.start >= 0 || !is_model_float(expr.code[i].type)) return Chain{};  // two loads of it: no single chain
     chain.start = static_cast<int>(i);
   }
   if (chain.start < 0) return chain;

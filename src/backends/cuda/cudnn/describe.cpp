@@ -5,8 +5,6 @@
 namespace wootz::cuda {
 namespace {
 
-bool type_ok(DType t) { return t == DType::kF32 || t == DType::kF16 || t == DType::kBF16; }
-
 std::vector<int64_t> list(const Dims& d) { return {d.begin(), d.end()}; }
 
 // Rank 3 as rank 4 with a row of height 1.
@@ -93,7 +91,7 @@ Result<CudnnGraph> describe_conv(const Problem& p, std::span<const Dims> in, con
   const DType type = p.inputs[0].dtype;
   if (x.rank() < 3 || x.rank() > 5 || f.rank() != x.rank() || y.rank() != x.rank())
     return unsupported("convolution of {}", x.to_string());
-  if (!type_ok(type) || p.inputs[1].dtype != type || !type_ok(p.outputs[0].dtype))
+  if (!is_model_float(type) || p.inputs[1].dtype != type || !is_model_float(p.outputs[0].dtype))
     return unsupported("convolution of {} by {}", dtype_name(type), dtype_name(p.inputs[1].dtype));
   const Layout layout = p.inputs[0].layout;
   if (layout != p.outputs[0].layout || (layout != Layout::kLinear && layout != Layout::kChannelsLast))
@@ -114,7 +112,8 @@ Result<CudnnGraph> describe_conv(const Problem& p, std::span<const Dims> in, con
   g.pre_pads.assign(pads.begin(), pads.begin() + static_cast<ptrdiff_t>(n));
   g.post_pads.assign(pads.begin() + static_cast<ptrdiff_t>(n), pads.end());
   if (bias) {
-    if (in[2].volume() != y[1] || !type_ok(p.inputs[2].dtype)) return unsupported("a bias of {}", in[2].to_string());
+    if (in[2].volume() != y[1] || !is_model_float(p.inputs[2].dtype))
+      return unsupported("a bias of {}", in[2].to_string());
     Dims d = Dims::filled(y.rank(), 1);
     d[1] = y[1];
     g.operands.push_back(

@@ -117,7 +117,7 @@ Result<CudnnGraph> describe_int8(const Problem& p, std::span<const Dims> in, con
   const std::optional<Int8Epilogue> epilogue = int8_epilogue(p);
   if (!epilogue) return unsupported("this epilogue is no sequence of stages");
   const DType out = p.outputs[0].dtype;
-  if (epilogue->step != 0 ? out != DType::kI8 : out != DType::kF32 && out != DType::kF16 && out != DType::kBF16)
+  if (epilogue->step != 0 ? out != DType::kI8 : !is_model_float(out))
     return unsupported("a result of {}", dtype_name(out));
   CudnnGraph g;
   WOOTZ_RETURN_IF_ERROR(is_product(p) ? place_matrices(p, in, y, &g) : place_images(p, in, y, &g));

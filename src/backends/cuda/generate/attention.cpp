@@ -23,8 +23,7 @@ Result<AttentionShape> attention_shape(const Problem& p, const BindArgs& args) {
   const DType type = p.inputs[0].dtype;
   for (size_t i = 0; i < 3; ++i)
     if (p.inputs[i].dtype != type) return unsupported("attention of unlike operands");
-  if (type != DType::kF32 && type != DType::kF16 && type != DType::kBF16)
-    return unsupported("attention of {}", dtype_name(type));
+  if (!is_model_float(type)) return unsupported("attention of {}", dtype_name(type));
   for (const TensorDesc& t : p.inputs)
     if (t.layout != Layout::kLinear) return unsupported("attention in layout {}", layout_name(t.layout));
   if (p.outputs[0].layout != Layout::kLinear) return unsupported("attention in layout");

@@ -47,11 +47,9 @@ struct Cached {
   }
 };
 
-bool is_taken(DType type) { return type == DType::kF32 || type == DType::kF16 || type == DType::kBF16; }
-
 Result<Part> part_of(const Problem& concats, const ConcatPart& part, const Dims& x) {
   const TensorDesc& t = concats.inputs[part.input];
-  if (!is_taken(t.dtype) || t.layout != Layout::kLinear) return unsupported("a part of {}", dtype_name(t.dtype));
+  if (!is_model_float(t.dtype) || t.layout != Layout::kLinear) return unsupported("a part of {}", dtype_name(t.dtype));
   const Dims strides = layout_strides(Layout::kLinear, x);
   const auto along = [&](size_t axis) { return strides[static_cast<size_t>(part.perm[axis])]; };
   Part made{.type = t.dtype, .operand = static_cast<int>(part.input), .rows = x[static_cast<size_t>(part.perm[2])]};

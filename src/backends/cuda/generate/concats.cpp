@@ -11,9 +11,7 @@ namespace {
 
 constexpr size_t kMostParts = 64;
 
-bool takes(const TensorDesc& t) {
-  return t.layout == Layout::kLinear && (t.dtype == DType::kF32 || t.dtype == DType::kF16 || t.dtype == DType::kBF16);
-}
+bool takes(const TensorDesc& t) { return t.layout == Layout::kLinear && is_model_float(t.dtype); }
 
 // Axes with strides {operand, result}, counted in as many neighbours as 16 bytes of the wider side.
 struct Copied {

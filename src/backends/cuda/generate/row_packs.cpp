@@ -30,8 +30,7 @@ Status check_operands(const Problem& p) {
     return invalid_argument("norm of {} operands with {} results", p.num_main, p.outputs.size());
   if (p.outputs.size() > 1 && p.epilogue.empty()) return invalid_argument("norm: two results of one value");
   const DType type = p.inputs[0].dtype;
-  if (type != DType::kF32 && type != DType::kF16 && type != DType::kBF16)
-    return unsupported("norm of {} in packs", dtype_name(type));
+  if (!is_model_float(type)) return unsupported("norm of {} in packs", dtype_name(type));
   for (size_t i = 0; i < main; ++i) WOOTZ_RETURN_IF_ERROR(check_type(p.inputs[i].dtype));
   for (const TensorDesc& t : p.inputs)
     if (t.layout != Layout::kLinear) return unsupported("layout {}", layout_name(t.layout));

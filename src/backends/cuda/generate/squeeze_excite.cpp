@@ -52,8 +52,7 @@ Result<Gate> gate_of(const Problem& p, const BindArgs& args) {
 
 Status check_types(const Problem& p, const Gate& g) {
   const DType type = p.inputs[0].dtype;
-  if ((type != DType::kF32 && type != DType::kF16 && type != DType::kBF16) || p.inputs[1].dtype != type ||
-      p.inputs[static_cast<size_t>(g.w2)].dtype != type)
+  if (!is_model_float(type) || p.inputs[1].dtype != type || p.inputs[static_cast<size_t>(g.w2)].dtype != type)
     return unsupported("{} by {}", dtype_name(type), dtype_name(p.inputs[1].dtype));
   for (const int bias : {g.b1, g.b2})
     if (bias >= 0) WOOTZ_RETURN_IF_ERROR(check_type(p.inputs[static_cast<size_t>(bias)].dtype));

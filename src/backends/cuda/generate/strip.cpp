@@ -25,8 +25,7 @@ struct Strip {
 Result<Strip> make_strip(const Problem& p, const Dims& x, const Dims& y, const Window& w, int64_t results) {
   const DType type = p.inputs[0].dtype;
   const bool bytes = p.family() == Family::kPool && (type == DType::kI8 || type == DType::kU8);
-  if (type != DType::kF32 && type != DType::kF16 && type != DType::kBF16 && !bytes)
-    return unsupported("{} in strips", dtype_name(type));
+  if (!is_model_float(type) && !bytes) return unsupported("{} in strips", dtype_name(type));
   if (x.rank() != 4 || x[1] != y[1]) return unsupported("strips of {} to {}", x.to_string(), y.to_string());
   if (p.inputs[0].layout != Layout::kChannelsLast || p.outputs[0].layout != Layout::kChannelsLast)
     return unsupported("strips of rows of pixels");

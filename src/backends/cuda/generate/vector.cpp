@@ -128,7 +128,7 @@ Status add_product(const Problem& p, bool arguments, const VectorProduct& v, std
 Status generate_vector_product(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   if (!ready(p)) return invalid_argument("product of {} operands", p.num_main);
   const DType type = p.inputs[0].dtype;
-  if ((type != DType::kF32 && type != DType::kF16 && type != DType::kBF16) || p.inputs[1].dtype != type)
+  if (!is_model_float(type) || p.inputs[1].dtype != type)
     return unsupported("{} by {}", dtype_name(type), dtype_name(p.inputs[1].dtype));
   WOOTZ_RETURN_IF_ERROR(check_epilogue(p, type));
   if (p.num_main == 3) WOOTZ_RETURN_IF_ERROR(check_type(p.inputs[2].dtype));

@@ -21,8 +21,6 @@ struct Chunked : NarrowProduct {
   size_t weight_bytes() const { return static_cast<size_t>(columns * chunks() * kChunkBytes); }
 };
 
-bool is_wide(DType type) { return type == DType::kF32 || type == DType::kF16 || type == DType::kBF16; }
-
 }  // namespace
 
 Result<NarrowStep> narrow_step(const Problem& p, std::span<const Dims> results) {
@@ -65,7 +63,8 @@ Status check_narrow(const Problem& p) {
   if (params.trans_a || params.alpha != 1 || params.has_bias || !params.x_scale.empty())
     return unsupported("a transposed left side, alpha, a bias or a scale of the data");
   const DType w = p.inputs[1].dtype;
-  if (!is_wide(p.inputs[0].dtype) || !is_wide(p.inputs[2].dtype) || (main > 3 && p.inputs[3].dtype != w) ||
+  if (!is_model_float(p.inputs[0].dtype) || !is_model_float(p.inputs[2].dtype) ||
+      (main > 3 && p.inputs[3].dtype != w) ||
       (w != DType::kI4 && w != DType::kU4 && w != DType::kI8 && w != DType::kU8))
     return unsupported("{} by {}", dtype_name(p.inputs[0].dtype), dtype_name(w));
   for (size_t i = 0; i < p.inputs.size(); ++i) {

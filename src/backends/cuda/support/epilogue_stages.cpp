@@ -5,8 +5,6 @@
 namespace wootz::cuda {
 namespace {
 
-bool wide_enough(DType type) { return type == DType::kF32 || type == DType::kF16 || type == DType::kBF16; }
-
 struct Operand {
   int number = -1;    // of the expression
   double factor = 0;  // see Stage
@@ -49,7 +47,7 @@ std::optional<std::vector<Stage>> stages_to(const Problem& p, uint16_t v, bool b
   }
   for (size_t guard = 0; guard <= e.code.size(); ++guard) {
     const PwInstr& in = e.code[v];
-    if (!wide_enough(in.type)) return std::nullopt;
+    if (!is_model_float(in.type)) return std::nullopt;
     if (in.op == PwOp::kInput) {
       if (in.a != 0) return std::nullopt;
       std::reverse(stages.begin(), stages.end());
@@ -58,7 +56,7 @@ std::optional<std::vector<Stage>> stages_to(const Problem& p, uint16_t v, bool b
     if (uses[v] > 1) return std::nullopt;
     const int arity = pw_op_arity(in.op);
     if (in.op == PwOp::kCast) {
-      if (!wide_enough(e.code[in.a].type)) return std::nullopt;
+      if (!is_model_float(e.code[in.a].type)) return std::nullopt;
       v = in.a;
       continue;
     }
@@ -75,7 +73,7 @@ std::optional<std::vector<Stage>> stages_to(const Problem& p, uint16_t v, bool b
     const int input = p.num_main + k.number - 1;
     if (input >= static_cast<int>(p.inputs.size())) return std::nullopt;
     const DType type = p.inputs[static_cast<size_t>(input)].dtype;
-    if (k.factor == 0 ? !wide_enough(type) : type != DType::kI8) return std::nullopt;
+    if (k.factor == 0 ? !is_model_float(type) : type != DType::kI8) return std::nullopt;
     stages.push_back({in.op, input, 0, 0, k.factor});
     v = right.number >= 0 ? in.a : in.b;
   }
