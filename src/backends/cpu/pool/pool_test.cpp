@@ -153,6 +153,26 @@ TEST(Pool, NaN) {
   }
 }
 
+// Those with a sign, too, and in every vector of channels.
+TEST(Pool, NaNsOfBothSignsWinAMaximum) {
+  std::mt19937_64 rng(rig::seed());
+  for (DType type : {DType::kF32, DType::kF16, DType::kBF16})
+    for (const int64_t channels : {1, 9, 70}) {
+      HostTensor x = rig::random_tensor(rng, type, {1, channels, 8, 7});
+      for (size_t i = 0; i < static_cast<size_t>(x.volume()); i += 1 + rng() % 40) {
+        const bool negative = rng() % 2 != 0;
+        if (type == DType::kF32)
+          x.as_mutable<uint32_t>()[i] = negative ? 0xff800001 : 0x7f800001;
+        else
+          x.as_mutable<uint16_t>()[i] =
+              static_cast<uint16_t>((type == DType::kF16 ? 0x7c01 : 0x7f81) + 0x8000 * negative);
+      }
+      x.set_f64(x.volume() - 1, -INFINITY);
+      check_pool("max", {{1, channels, 8, 7}, {2, 3}, {2, 1}, {0, 1, 0, 1}, {1, 1}, {4, 7}}, x, false, false,
+                 rng() % 2 != 0, rng);
+    }
+}
+
 TEST(Pool, RefusesWindowsFromOutside) {
   Problem p;
   p.set_family(Family::kPool);
