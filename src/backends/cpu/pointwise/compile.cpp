@@ -3,8 +3,10 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <optional>
 
 #include "backends/cpu/pointwise/engine.h"
+#include "backends/cpu/pointwise/grid.h"
 #include "base/half.h"
 
 namespace wootz::cpu {
@@ -118,12 +120,15 @@ class Compiler {
     for (uint16_t o : expr_.outputs) use(o, n);
     for (int i = n - 1; i >= 0; --i) {
       if (last_use_[static_cast<size_t>(i)] == kNoValue) continue;
-      const int arity = pw_op_arity(at(i).op);
+      const int arity = arity_of(at(i));
       if (arity > 0) use(at(i).a, i);
       if (arity > 1) use(at(i).b, i);
       if (arity > 2) use(at(i).c, i);
     }
   }
+
+  // How many operands are read.
+  int arity_of(const PwInstr& in) const { return grid_of(expr_, in) ? 1 : pw_op_arity(in.op); }
 
   PwSlot new_register(int bytes) {
     auto& free = free_[bytes];
@@ -140,7 +145,7 @@ class Compiler {
   }
   // After instruction i: registers of operands whose last use it was are free again. Constants stay for good.
   void release_operands(int i) {
-    const int arity = pw_op_arity(at(i).op);
+    const int arity = arity_of(at(i));
     const uint16_t operands[3] = {at(i).a, at(i).b, at(i).c};
     for (int k = 0; k < arity; ++k) {
       const int v = root_[operands[k]];
@@ -317,6 +322,14 @@ class Compiler {
 
   Status quantize(int i) {
     const PwInstr& in = at(i);
+    if (const std::optional<PwGrid> grid = grid_of(expr_, in)) {
+      const PwSlot a = slot(in.a);
+      slots_[static_cast<size_t>(i)] = destination(i);
+      emit(find_vector_quantize_by(isa_, in.type), slots_[static_cast<size_t>(i)], a, {}, {}, grid->scale, grid->zero,
+           2);
+      release_operands(i);
+      return store(i);
+    }
     const DType from = reg_of(in.a), zero = reg_of(in.c);
     const PwSlot a = slot(in.a), b = slot(in.b);
     PwSlot c = slot(in.c), widened;

@@ -41,5 +41,7 @@ OpFn find_vector_convert(Isa isa, DType from, DType to, bool saturate);
 OpFn find_vector_widen(Isa isa, DType stored);
 OpFn find_vector_narrow(Isa isa, DType stored);
 OpFn find_vector_quantize(Isa isa, DType to);
+// kQuantize of f32 to bytes by a scale, imm0, and a zero point, imm1, that is whole.
+OpFn find_vector_quantize_by(Isa isa, DType to);
 
 }  // namespace wootz::cpu

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "backends/cpu/pointwise/pointwise_testing.h"
 #include "base/tolerance.h"
@@ -90,6 +92,32 @@ TEST(Pointwise, QuantizeAndDequantize) {
     if (!is_float(type)) inputs[0].as_mutable<float>()[9] = std::numeric_limits<float>::quiet_NaN();
     check_expr(e, inputs, {3, 100}, {.tolerance = 1e-6});
   }
+}
+
+// By a scale and a zero point that the expression has as numbers: halves, what is beyond the type, and no numbers.
+TEST(Pointwise, QuantizeByNumbers) {
+  std::mt19937_64 rng(seed());
+  constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNaN = std::numeric_limits<float>::quiet_NaN();
+  for (DType type : {DType::kI8, DType::kU8})
+    for (const double zero : {0.0, 1.0, 2.0, 127.0, type == DType::kI8 ? -128.0 : 255.0})
+      for (const double scale : {1.0, 0.37, -0.5, 1e-30, 0.0})
+        for (const bool cast : {false, true}) {
+          PointwiseExpr e;
+          const uint16_t x = e.input(0, DType::kF32), s = e.constant(scale, DType::kF32);
+          uint16_t z = e.constant(zero, type);
+          if (cast) z = e.push(PwOp::kCast, DType::kF32, z);
+          e.outputs = {e.push(PwOp::kQuantize, type, x, s, z)};
+          const auto n = static_cast<int64_t>(rng() % 1500 + 12);
+          HostTensor t = random_tensor(rng, DType::kF32, {n}, -150, 150);
+          const std::span<float> values = t.as_mutable<float>();
+          for (size_t i = 0; i < values.size(); i += 2)
+            values[i] = static_cast<float>((std::floor(static_cast<double>(values[i])) + 0.5) * scale);
+          const float special[] = {kNaN, -kNaN, kInfinity, -kInfinity, 3e38f, -3e38f, -0.0f, 254.5f, 382.5f, -128.5f};
+          std::shuffle(values.begin(), values.end(), rng);
+          std::copy(std::begin(special), std::end(special),
+                    values.begin() + static_cast<ptrdiff_t>(rng() % (values.size() - 10)));
+          check_expr(e, {t}, {n}, {.tolerance = 0, .in_place = false});
+        }
 }
 
 TEST(Pointwise, CastsBetweenAllTypes) {

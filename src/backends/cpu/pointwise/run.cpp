@@ -1,4 +1,5 @@
 // The loop over blocks. No allocation and no lock here.
+#include <algorithm>
 #include <cstring>
 
 #include "backends/cpu/pointwise/engine.h"
@@ -6,12 +7,14 @@
 namespace wootz::cpu {
 namespace {
 
+// By copies of what is filled already: the compiler leaves a loop over elements as it is.
 template <class T>
 void fill_as(void* to, const void* value, int64_t n) {
-  T v;
-  std::memcpy(&v, value, sizeof(T));
-  auto* out = static_cast<T*>(to);
-  for (int64_t i = 0; i < n; ++i) out[i] = v;
+  constexpr int64_t kFirst = 16;
+  auto* out = static_cast<char*>(to);
+  for (int64_t i = 0; i < std::min(n, kFirst); ++i) std::memcpy(out + i * sizeof(T), value, sizeof(T));
+  for (int64_t done = kFirst; done < n; done *= 2)
+    std::memcpy(out + done * sizeof(T), out, static_cast<size_t>(std::min(done, n - done)) * sizeof(T));
 }
 void fill(void* to, const void* value, int64_t n, int bytes) {
   switch (bytes) {
