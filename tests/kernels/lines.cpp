@@ -18,7 +18,8 @@ std::vector<Layout> layouts_of(unsigned schemes) {
   constexpr std::pair<unsigned, Layout> kLayouts[] = {{cpu::kSchemeLinear, Layout::kLinear},
                                                       {cpu::kSchemeChannelsLast, Layout::kChannelsLast},
                                                       {cpu::kSchemeBlocked8, Layout::kBlocked8},
-                                                      {cpu::kSchemeBlocked16, Layout::kBlocked16}};
+                                                      {cpu::kSchemeBlocked16, Layout::kBlocked16},
+                                                      {cpu::kSchemeIntoChannelsLast, Layout::kChannelsLast}};
   std::vector<Layout> layouts;
   for (const auto& [scheme, layout] : kLayouts)
     if ((schemes & scheme) != 0) layouts.push_back(layout);
@@ -34,8 +35,13 @@ void add_cpu(std::vector<KernelLine>* lines) {
   for (const auto& [name, entry] : table)
     for (const Isa isa : {Isa::kAvx2, Isa::kAvx512})
       if (cpu::check_needs(entry->needs, isa).ok())
-        lines->push_back({"cpu", &cpu::native_provider(), fmt::format("{}_{}", name, isa_name(isa)), entry->family, isa,
-                          layouts_of(entry->schemes)});
+        lines->push_back({.backend = "cpu",
+                          .provider = &cpu::native_provider(),
+                          .kernel = fmt::format("{}_{}", name, isa_name(isa)),
+                          .family = entry->family,
+                          .isa = isa,
+                          .layouts = layouts_of(entry->schemes),
+                          .all_rows_in = entry->schemes == cpu::kSchemeIntoChannelsLast});
 }
 
 void add_cuda(std::vector<KernelLine>* lines) {
@@ -45,8 +51,14 @@ void add_cuda(std::vector<KernelLine>* lines) {
     if (entry.layouts != cuda::Offered::kGiven && !rows_in) layouts.push_back(Layout::kLinear);
     const bool or_planes = entry.layouts == cuda::Offered::kOrPlanes;
     if (entry.layouts == cuda::Offered::kImages || rows_in || or_planes) layouts.push_back(Layout::kChannelsLast);
-    lines->push_back({"cuda", &cuda::generated_provider(), entry.name, entry.family, Isa::kNone, std::move(layouts),
-                      rows_in, or_planes, entry.tf32});
+    lines->push_back({.backend = "cuda",
+                      .provider = &cuda::generated_provider(),
+                      .kernel = entry.name,
+                      .family = entry.family,
+                      .layouts = std::move(layouts),
+                      .rows_in = rows_in,
+                      .or_planes = or_planes,
+                      .tf32 = entry.tf32});
   }
 }
 
@@ -126,6 +138,8 @@ std::vector<Candidate> candidates_of(const KernelLine& line, const Problem& prob
   for (const Layout layout : line.layouts)
     if (Problem p = problem; fill(layout, &p)) {
       if (line.rows_in) p.inputs[0].layout = Layout::kLinear;
+      if (line.all_rows_in)
+        for (TensorDesc& t : p.inputs) t.layout = Layout::kLinear;
       ask(p);
       if (!line.or_planes || layout != Layout::kChannelsLast || !cuda::makes_planes(p)) continue;
       p.outputs[0].layout = Layout::kLinear;

@@ -18,6 +18,7 @@ struct KernelLine {
   Isa isa = Isa::kNone;         // that it is compiled for
   std::vector<Layout> layouts;  // that it is tried in; empty: those of the problem
   bool rows_in = false;         // the first operand is row-major in any of them
+  bool all_rows_in = false;     // every operand is
   bool or_planes = false;       // results may be row-major where operands are channels-last
   bool tf32 = false;            // operands of FP32 are rounded to TF32
   bool library() const { return kernel.empty(); }

@@ -14,7 +14,8 @@ enum Scheme : unsigned {
   kSchemeChannelsLast = 2,  // every operand of the first output's rank channels-last, others row-major
   kSchemeBlocked8 = 4,
   kSchemeBlocked16 = 8,
-  kSchemeGiven = 16,  // as the problem says: layouts are part of what is asked (reformat)
+  kSchemeIntoChannelsLast = 16,  // operands row-major, results channels-last
+  kSchemeGiven = 32,             // as the problem says: layouts are part of what is asked (reformat)
   kSchemeImages = kSchemeLinear | kSchemeChannelsLast | kSchemeBlocked8 | kSchemeBlocked16,
 };
 

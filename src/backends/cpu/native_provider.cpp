@@ -21,10 +21,10 @@ const std::vector<Named>& table() {
 }
 
 Layout layout_of(unsigned scheme) {
-  return scheme == kSchemeChannelsLast ? Layout::kChannelsLast
-         : scheme == kSchemeBlocked8   ? Layout::kBlocked8
-         : scheme == kSchemeBlocked16  ? Layout::kBlocked16
-                                       : Layout::kLinear;
+  return scheme == kSchemeChannelsLast || scheme == kSchemeIntoChannelsLast ? Layout::kChannelsLast
+         : scheme == kSchemeBlocked8                                        ? Layout::kBlocked8
+         : scheme == kSchemeBlocked16                                       ? Layout::kBlocked16
+                                                                            : Layout::kLinear;
 }
 
 // What everything below may rely on, whatever a plan file says.
@@ -154,7 +154,11 @@ bool apply_scheme(unsigned scheme, Problem* problem) {
   const int rank = problem->outputs[0].dims.rank();
   if (layout != Layout::kLinear && rank < 3) return false;
   const auto fill = [&](TensorDesc& t) { t.layout = !t.constant && t.dims.rank() == rank ? layout : Layout::kLinear; };
-  for (TensorDesc& t : problem->inputs) fill(t);
+  for (TensorDesc& t : problem->inputs)
+    if (scheme == kSchemeIntoChannelsLast)
+      t.layout = Layout::kLinear;
+    else
+      fill(t);
   for (TensorDesc& t : problem->outputs) fill(t);
   return true;
 }
