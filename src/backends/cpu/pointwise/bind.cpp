@@ -224,6 +224,9 @@ Result<BoundPointwise> BoundPointwise::bind(std::shared_ptr<const PointwiseCode>
     WOOTZ_RETURN_IF_ERROR(b.lay_out_scratch(*code));
     b.grain_ = std::max<int64_t>(1, static_cast<int64_t>(10000.0 / code->cost_ns));
     b.find_padding(output);
+    const auto is_full = [](const Input& i) { return i.access == Access::kFull; };
+    b.one_step_ = code->steps.size() == 1 && code->constants.empty() && std::ranges::all_of(b.inputs_, is_full);
+    b.of_tile_ = b.one_step_ && b.inputs_.size() == 1 && b.inputs_[0].tile && code->steps[0].b.kind == PwSlot::kNone;
   }
   b.code_ = std::move(code);
   return b;

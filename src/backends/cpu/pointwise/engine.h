@@ -62,6 +62,11 @@ struct PwView {
 // how many channels there are is only known when it runs: bind() refuses what does not fill the last block.
 Status check_channels_that_vary(const Problem& problem);
 
+// `count` rows of `length` elements from element `first` of an output on, which begin `stride` apart.
+struct PwRows {
+  int64_t first, stride, count, length;
+};
+
 // Of the loop nest over an output as it lies in memory. A blocked channel axis appears twice: blocks and lanes.
 struct PwAxis {
   int logical;  // dimension of the output
@@ -85,6 +90,8 @@ class BoundPointwise {
   // no allocation: about 64 KiB of stack.
   void run(int64_t begin, int64_t end, const void* const* inputs, void* const* outputs,
            const void* tile = nullptr) const;
+  // The same of rows, which are side by side in the tile.
+  void run_rows(const PwRows& rows, const void* const* inputs, void* const* outputs, const void* tile) const;
   // Blocked layouts: writes zeros where the channels beyond the real ones lie. Nothing otherwise.
   void clear_padding(void* const* outputs) const;
 
@@ -114,6 +121,8 @@ class BoundPointwise {
   Status lay_out_scratch(const PointwiseCode& code);
   void find_padding(const PwView& output);
 
+  void only_step(int64_t begin, int64_t end, const void* const* inputs, void* const* outputs, const void* tile) const;
+  bool gathered_rows(const PwRows& rows, void* const* outputs, const char* from) const;
   void row_block(Frame* frame, int64_t begin, int64_t n) const;
   const char* strided_block(Frame* frame, size_t operand, int64_t begin, int64_t n) const;
   void gather(const Input& input, int bytes, const char* base, int64_t begin, int64_t n, void* to) const;
@@ -126,6 +135,8 @@ class BoundPointwise {
   int rank_ = 0;
   int64_t size_ = 0, block_ = 0, grain_ = 1;
   bool long_rows_ = false;  // blocks do not cross the ends of innermost rows
+  bool one_step_ = false;   // from operands as they lie to an output: no blocks
+  bool of_tile_ = false;    // which reads the tile alone, and that once
   struct Padding {
     int64_t outer = 0, inner = 0;  // batch x spatial positions
     int64_t stride = 0;            // elements of a batch entry

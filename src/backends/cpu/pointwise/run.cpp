@@ -154,9 +154,24 @@ void BoundPointwise::row_block(Frame* f, int64_t begin, int64_t n) const {
     step.fn({const_cast<char*>(in(step.dst)), in(step.a), in(step.b), in(step.c), n, step.imm0, step.imm1});
 }
 
+void BoundPointwise::only_step(int64_t begin, int64_t end, const void* const* inputs, void* const* outputs,
+                               const void* tile) const {
+  const auto at = [&](PwSlot s) -> const char* {
+    if (s.kind == PwSlot::kNone) return nullptr;
+    if (s.kind == PwSlot::kOutput)
+      return static_cast<const char*>(outputs[s.index]) + begin * (dtype_bits(code_->output_types[s.index]) / 8);
+    const PointwiseCode::Operand& operand = code_->operands[s.index];
+    return inputs_[s.index].tile ? static_cast<const char*>(tile)
+                                 : static_cast<const char*>(inputs[operand.input]) + begin * operand.bytes;
+  };
+  const PwStep& step = code_->steps[0];
+  step.fn({const_cast<char*>(at(step.dst)), at(step.a), at(step.b), at(step.c), end - begin, step.imm0, step.imm1});
+}
+
 void BoundPointwise::run(int64_t begin, int64_t end, const void* const* inputs, void* const* outputs,
                          const void* tile) const {
   if (begin >= end) return;
+  if (one_step_) return only_step(begin, end, inputs, outputs, tile);
   Frame f;  // not initialized: the scratch memory is written before it is read
   f.outputs = outputs;
   f.begin = begin;
@@ -188,6 +203,36 @@ void BoundPointwise::run(int64_t begin, int64_t end, const void* const* inputs, 
     row_block(&f, begin, n);
     begin += n;
   }
+}
+
+void BoundPointwise::run_rows(const PwRows& rows, const void* const* inputs, void* const* outputs,
+                              const void* tile) const {
+  const auto* from = static_cast<const char*>(tile);
+  if (of_tile_ && gathered_rows(rows, outputs, from)) return;
+  int64_t bytes = 0;
+  for (size_t k = 0; k < inputs_.size(); ++k)
+    if (inputs_[k].tile) bytes = code_->operands[k].bytes;
+  for (int64_t r = 0; r < rows.count; ++r) {
+    const int64_t begin = rows.first + r * rows.stride;
+    run(begin, begin + rows.length, inputs, outputs, from + r * rows.length * bytes);
+  }
+}
+
+// Several rows at a time, which then are brought to their places; false: they are too long for that.
+bool BoundPointwise::gathered_rows(const PwRows& rows, void* const* outputs, const char* from) const {
+  alignas(64) char made[4096];
+  const PwStep& step = code_->steps[0];
+  const int64_t bytes = dtype_bits(code_->output_types[step.dst.index]) / 8 * rows.length;
+  if (bytes <= 0 || bytes > static_cast<int64_t>(sizeof(made)) / 2) return false;
+  const int64_t at_once = static_cast<int64_t>(sizeof(made)) / bytes, read = code_->operands[0].bytes * rows.length;
+  for (int64_t r = 0; r < rows.count; r += at_once) {
+    const int64_t n = at_once < rows.count - r ? at_once : rows.count - r;
+    step.fn({made, from + r * read, nullptr, nullptr, n * rows.length, step.imm0, step.imm1});
+    char* to = static_cast<char*>(outputs[step.dst.index]) + (rows.first + r * rows.stride) * (bytes / rows.length);
+    for (int64_t i = 0; i < n; ++i)
+      std::memcpy(to + i * rows.stride * (bytes / rows.length), made + i * bytes, static_cast<size_t>(bytes));
+  }
+  return true;
 }
 
 void BoundPointwise::clear_padding(void* const* outputs) const {
