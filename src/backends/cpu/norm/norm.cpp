@@ -1,4 +1,5 @@
-// Family norm: layer, rms, l2, instance and group, of f32, f16 and bf16, over rows that are contiguous.
+// Family norm: layer, rms, l2, instance and group, of f32, f16 and bf16, over rows that are contiguous. A second
+// result, which is the first one rounded, is made of each row while that is in the cache.
 #include <cmath>
 
 #include "backends/cpu/epilogue.h"
@@ -58,11 +59,11 @@ Status check_extents(const Problem& p, std::span<const Dims> in, const Dims& out
 }
 
 Status norm_applies(const Problem& p) {
-  if (p.num_main < 1 || p.num_main > 3 || p.outputs.size() != 1)
+  if (p.num_main < 1 || p.num_main > 3 || p.outputs.empty() || p.outputs.size() > 2)
     return invalid_argument("norm: {} inputs, {} outputs", p.num_main, p.outputs.size());
   if (p.as<NormParams>().has_scale != (p.num_main > 1) || p.as<NormParams>().has_bias != (p.num_main > 2))
     return unsupported("norm: a bias without a scale");
-  std::vector<Dims> in;
+  std::vector<Dims> in, out;
   for (const TensorDesc& t : p.inputs) {
     in.push_back(t.dims);
     if (t.layout != Layout::kLinear) return unsupported("norm in layout {}", layout_name(t.layout));
@@ -70,10 +71,14 @@ Status norm_applies(const Problem& p) {
   for (int i = 0; i < p.num_main; ++i)
     if (!is_row_type(p.inputs[static_cast<size_t>(i)].dtype))
       return unsupported("norm of {}", dtype_name(p.inputs[static_cast<size_t>(i)].dtype));
-  if (p.outputs[0].layout != Layout::kLinear) return unsupported("norm in layout {}", layout_name(p.outputs[0].layout));
+  for (const TensorDesc& t : p.outputs) {
+    if (t.layout != Layout::kLinear) return unsupported("norm in layout {}", layout_name(t.layout));
+    if (!(t.dims == p.outputs[0].dims)) return invalid_argument("norm: results of {}", t.dims.to_string());
+    out.push_back(t.dims);
+  }
   WOOTZ_RETURN_IF_ERROR(check_extents(p, in, p.outputs[0].dims));
   WOOTZ_ASSIGN_OR_RETURN(const Epilogue e, Epilogue::make(p, DType::kF32, Isa::kAvx2));
-  return e.bind(p, {in, std::span(&p.outputs[0].dims, 1), {}}).status();
+  return e.bind(p, {in, out, {}}).status();
 }
 
 class NormCall final : public Call {
@@ -88,50 +93,76 @@ class NormCall final : public Call {
   Status run(const RunArgs& args) const override {
     if (rows.rows * rows.length == 0) return {};
     parallel_for(rows.rows, std::max<int64_t>(1, 16384 / rows.length), [&](int64_t begin, int64_t last) {
-      for (int64_t r = begin; r < last; ++r) row(args, r);
+      Buffers buffers;
+      const Parameters parameters =
+          short_rows() && rows.run == 0 ? read_parameters(args, 0, rows.length, &buffers) : Parameters{};
+      for (int64_t r = begin; r < last; ++r) row(args, r, parameters, &buffers);
     });
     return {};
   }
 
  private:
-  void row(const RunArgs& args, int64_t r) const {
-    alignas(64) float in[kRowChunk], tile[kRowChunk], s[kRowChunk], b[kRowChunk];
+  struct Buffers {
+    alignas(64) float x[kRowChunk], tile[kRowChunk], scale[kRowChunk], bias[kRowChunk];
+  };
+  struct Parameters {
+    const float *scale = nullptr, *bias = nullptr;
+  };
+  // Whose elements stay in the buffers as floats, and parameters from row to row.
+  bool short_rows() const { return rows.length <= kRowChunk; }
+
+  // Of elements [i, i + n) of a row.
+  Parameters read_parameters(const RunArgs& args, int64_t i, int64_t n, Buffers* to) const {
+    return {has_scale ? scale.read(args.inputs[1], i, n, to->scale) : nullptr,
+            has_bias ? bias.read(args.inputs[2], i, n, to->bias) : nullptr};
+  }
+
+  void row(const RunArgs& args, int64_t r, const Parameters& kept, Buffers* buffers) const {
     const int64_t at = r * rows.length;
-    const auto n_total = static_cast<double>(rows.length);
-    double sum = 0, square = 0;
-    if (rows.centered) {
-      for_chunks(0, rows.length, [&](int64_t i, int64_t n) {
-        sum += ops->reduce(RowOp::kSum, x.read(args.inputs[0], at + i, n, in), n, 0);
-      });
-    }
-    const auto mean = static_cast<float>(sum / n_total);
-    for_chunks(0, rows.length, [&](int64_t i, int64_t n) {
-      square += ops->sum_centered(x.read(args.inputs[0], at + i, n, in), n, mean);
-    });
-    const double length = std::sqrt(square);
-    const auto factor = static_cast<float>(rows.length_only ? 1 / (length < epsilon ? epsilon : length)
-                                                            : 1 / std::sqrt(square / n_total + epsilon));
+    const float* all = short_rows() ? x.read(args.inputs[0], at, rows.length, buffers->x) : nullptr;
+    const auto read = [&](int64_t i, int64_t n) {
+      return all != nullptr ? all + i : x.read(args.inputs[0], at + i, n, buffers->x);
+    };
+    const Moments m = moments(read);
+    // compute(to, from, n) makes results of elements of the row.
     const auto finish = [&](int64_t i, int64_t n, auto compute) {
-      float* to = end.trivial() ? static_cast<float*>(args.outputs[0]) + at + i : tile;
-      compute(to, x.read(args.inputs[0], at + i, n, in), n);
-      if (!end.trivial()) end.store(at + i, n, tile, args);
+      float* to = end.direct() ? static_cast<float*>(args.outputs[0]) + at + i : buffers->tile;
+      compute(to, read(i, n), n);
+      if (!end.trivial()) end.store(at + i, n, to, args);
     };
     if (rows.run == 0) {
       for_chunks(0, rows.length, [&](int64_t i, int64_t n) {
-        const float* sp = has_scale ? scale.read(args.inputs[1], i, n, s) : nullptr;
-        const float* bp = has_bias ? bias.read(args.inputs[2], i, n, b) : nullptr;
-        finish(i, n, [&](float* to, const float* v, int64_t m) { ops->normalize(to, v, m, mean, factor, sp, bp); });
+        const Parameters p = short_rows() ? kept : read_parameters(args, i, n, buffers);
+        finish(i, n, [&](float* to, const float* v, int64_t count) {
+          ops->normalize(to, v, count, m.mean, m.factor, p.scale, p.bias);
+        });
       });
       return;
     }
     const int64_t per_row = rows.length / rows.run, first = r * per_row % rows.channels;
     for (int64_t c = 0; c < per_row; ++c) {
-      const float a = has_scale ? factor * *scale.read(args.inputs[1], first + c, 1, s) : factor;
-      const float shift = has_bias ? *bias.read(args.inputs[2], first + c, 1, b) : 0;
+      const Parameters p = read_parameters(args, first + c, 1, buffers);
+      const float a = has_scale ? m.factor * *p.scale : m.factor, shift = has_bias ? *p.bias : 0;
       for_chunks(c * rows.run, (c + 1) * rows.run, [&](int64_t i, int64_t n) {
-        finish(i, n, [&](float* to, const float* v, int64_t m) { ops->affine(to, v, m, mean, a, shift); });
+        finish(i, n, [&](float* to, const float* v, int64_t count) { ops->affine(to, v, count, m.mean, a, shift); });
       });
     }
+  }
+
+  struct Moments {
+    float mean, factor;
+  };
+  template <class Read>
+  Moments moments(Read read) const {
+    const auto n_total = static_cast<double>(rows.length);
+    double sum = 0, square = 0;
+    if (rows.centered)
+      for_chunks(0, rows.length, [&](int64_t i, int64_t n) { sum += ops->reduce(RowOp::kSum, read(i, n), n, 0); });
+    const auto mean = static_cast<float>(sum / n_total);
+    for_chunks(0, rows.length, [&](int64_t i, int64_t n) { square += ops->sum_centered(read(i, n), n, mean); });
+    const double length = std::sqrt(square);
+    return {mean, static_cast<float>(rows.length_only ? 1 / (length < epsilon ? epsilon : length)
+                                                      : 1 / std::sqrt(square / n_total + epsilon))};
   }
 
   template <class Fn>
@@ -159,7 +190,8 @@ class NormKernel final : public Kernel {
   }
   int in_place(int output) const override {
     const bool same = problem_.inputs[0].dtype == problem_.outputs[0].dtype;
-    return output == 0 && same && problem_.epilogue.empty() && !problem_.inputs[0].constant ? 0 : -1;
+    const bool as_it_is = problem_.epilogue.empty() || epilogue_.direct();
+    return output == 0 && same && as_it_is && !problem_.inputs[0].constant ? 0 : -1;
   }
 
  private:

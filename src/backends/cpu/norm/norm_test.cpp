@@ -94,6 +94,52 @@ TEST(Norm, KindsTypesParametersAndEpilogues) {
       }
 }
 
+// The result and its bytes, which are those of a step of its own that reads the result as it is stored.
+void check_rounded(const Case& c, DType type, DType bytes, std::mt19937_64& rng) {
+  const double zero = bytes == DType::kU8 ? 100 : 3;
+  const Dims shape{c.dims.volume() / (c.dims[0] * (c.axis_or_groups > 1 ? c.dims[1] : 1))};
+  std::vector<HostTensor> inputs = {random_tensor(rng, type, c.dims, -3, 5), random_tensor(rng, type, shape, -2, 2),
+                                    random_tensor(rng, type, shape, -2, 2)};
+  inputs[0].set_f64(1, NAN);  // of its row, every number
+  Problem p;
+  p.set_family(Family::kNorm);
+  p.num_main = 3;
+  p.params = NormParams{
+      .kind = NormKind::kLayer, .axis = c.axis_or_groups, .epsilon = 1e-5, .has_scale = true, .has_bias = true};
+  p.acc_dtype = type;
+  PointwiseExpr tail;
+  const uint16_t v = tail.input(0, type);
+  const uint16_t q =
+      tail.push(PwOp::kQuantize, bytes, v, tail.constant(0.0123, DType::kF32), tail.constant(zero, DType::kF32));
+  tail.outputs = {q};
+  p.epilogue = tail;
+  p.epilogue.outputs = {v, q};
+  for (const HostTensor& t : inputs) p.inputs.push_back(rig::desc_of(t));
+  p.outputs = {rig::desc(type, c.dims), rig::desc(bytes, c.dims)};
+  const HostTensor want = rig::converted(oracle(c, inputs[0], inputs[1], inputs[2], 1e-5), type);
+  for (const char* isa : {"avx2", "avx512"}) {
+    const std::vector<Candidate> offers = rig::offers_for(p, isa);
+    ASSERT_EQ(offers.size(), 1u);
+    for (const bool in_place : {false, true}) {
+      const auto got = rig::run_candidate(p, offers[0], inputs, {}, in_place);
+      ASSERT_TRUE(got.ok()) << got.status().to_string();
+      const HostTensor again = rig::apply_epilogue(tail, (*got)[0], {});
+      for (int64_t i = 0; i < want.volume(); ++i) {
+        const double value = (*got)[0].get_f64(i), difference = std::fabs(value - want.get_f64(i));
+        ASSERT_TRUE(std::isnan(want.get_f64(i)) ? std::isnan(value) : difference < 0.1) << i;
+        ASSERT_EQ((*got)[1].get_i64(i), again.get_i64(i)) << fmt::format("{} of {}: {}", i, p.key(), value);
+      }
+    }
+  }
+}
+
+TEST(Norm, ResultsThatAreAlsoRounded) {
+  std::mt19937_64 rng(rig::seed());
+  for (const Case& c : {Case{"layer", {3, 768}, 1}, Case{"layer", {40, 33}, 1}, Case{"layer", {2, 3, 2500}, 2}})
+    for (const DType type : {DType::kF32, DType::kF16, DType::kBF16})
+      for (const DType bytes : {DType::kI8, DType::kU8}) check_rounded(c, type, bytes, rng);
+}
+
 TEST(Norm, EmptyTensorsAndNaN) {
   std::mt19937_64 rng(rig::seed());
   for (const Dims& dims : {Dims{0, 4}, Dims{4, 0}, Dims{2, 0, 3}})
