@@ -8,7 +8,8 @@ namespace {
 // BF16 whose rows are whole pairs, on a processor that multiplies them; weights are rounded to it, as the result is.
 bool in_pairs(const Problem& p, const KernelOptions& options, const AttentionCall& c) {
   if (options.isa != Isa::kAvx512 || !cpu_info().avx512_bf16 || p.inputs[0].dtype != DType::kBF16) return false;
-  return p.outputs[0].dtype == DType::kBF16 && !c.k_transposed && c.size % 2 == 0;
+  const DType given = is_int8(p.outputs[0].dtype) ? p.acc_dtype : p.outputs[0].dtype;  // ahead of a rounding to bytes
+  return given == DType::kBF16 && !c.k_transposed && c.size % 2 == 0;
 }
 
 // Of these, what fills the lines of tiles.
@@ -77,7 +78,6 @@ Status attention_applies(const Problem& p) {
   const bool has_mask = p.as<AttentionParams>().has_mask;
   WOOTZ_RETURN_IF_ERROR(check_counts(p, has_mask ? 4 : 3, 1));
   WOOTZ_RETURN_IF_ERROR(check_linear(p, true));
-  if (dtype_bits(p.outputs[0].dtype) == 8) return unsupported("a rounded result, which is better a step of its own");
   const DType type = p.inputs[0].dtype;
   if (!is_row_type(type) || p.inputs[1].dtype != type || p.inputs[2].dtype != type)
     return unsupported("attention of {}, {} and {}", dtype_name(type), dtype_name(p.inputs[1].dtype),

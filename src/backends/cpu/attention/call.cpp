@@ -183,9 +183,13 @@ void AttentionCall::finish(const RunArgs& args, const Block& at, float* out, con
       rows->scale(to, row, v_size, 1 / sum[r]);
     else
       std::fill_n(to, v_size, fate == Fate::kZero ? 0.0f : std::numeric_limits<float>::quiet_NaN());
-    if (!end.trivial() && !y.dense()) end.store(place, v_size, row, args);
   }
-  if (!end.trivial() && y.dense()) end.store(y.at(at.b, at.h, at.first), at.m * v_size, out, args);
+  if (end.trivial()) return;
+  const int64_t place = y.at(at.b, at.h, at.first);
+  if (y.dense())
+    end.store(place, at.m * v_size, out, args);
+  else
+    end.store_rows({place, y.row, at.m, v_size}, out, args);
 }
 
 void AttentionCall::by_tiles(const RunArgs& args, const Block& at, float* memory) const {

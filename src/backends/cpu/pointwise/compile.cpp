@@ -1,4 +1,5 @@
 // Expression -> steps: dead code dropped, types made explicit, registers shared by values that do not live together.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -113,9 +114,11 @@ class Compiler {
     root_.resize(expr_.code.size());
     for (int i = 0; i < n; ++i) root_[static_cast<size_t>(i)] = is_view(at(i)) ? root_[at(i).a] : i;
     last_use_.assign(expr_.code.size(), kNoValue);
+    is_read_.assign(expr_.code.size(), false);
     const auto use = [&](uint16_t v, int by) {
       int& last = last_use_[static_cast<size_t>(root_[v])];
       last = std::max(last, by);
+      is_read_[static_cast<size_t>(root_[v])] = is_read_[static_cast<size_t>(root_[v])] || by < n;
     };
     for (uint16_t o : expr_.outputs) use(o, n);
     for (int i = n - 1; i >= 0; --i) {
@@ -219,7 +222,7 @@ class Compiler {
     switch (in.op) {
       case PwOp::kInput: {
         WOOTZ_ASSIGN_OR_RETURN(out, operand(in));
-        if (static_cast<int>(in.a) == tile_) return store(i);
+        if (static_cast<int>(in.a) == tile_) return tile(i);
         const PwSlot raw = out;
         if (reg != in.type) {
           out = new_register(bytes_of(reg));
@@ -243,6 +246,18 @@ class Compiler {
     out = destination(i);
     emit(fn, out, a, b, c, in.imm0, in.imm1, weight_of(in.op));
     return store(i);
+  }
+
+  // The kernel's own result. A narrow float that is an output, and read besides, is read as it is stored there:
+  // rounded.
+  Status tile(int i) {
+    const DType type = at(i).type;
+    WOOTZ_RETURN_IF_ERROR(store(i));
+    const auto stored = std::ranges::find_if(expr_.outputs, [&](uint16_t v) { return root_[v] == i; });
+    if (register_type(type) == type || stored == expr_.outputs.end() || !is_read_[static_cast<size_t>(i)]) return {};
+    const PwSlot out = slots_[static_cast<size_t>(i)] = new_register(bytes_of(register_type(type)));
+    emit(find_widen(isa_, type), out, {PwSlot::kOutput, static_cast<uint16_t>(stored - expr_.outputs.begin())});
+    return {};
   }
 
   // An input that is an output as it is: its bytes.
@@ -364,6 +379,7 @@ class Compiler {
   int tile_;
   std::shared_ptr<PointwiseCode> code_;
   std::vector<int> root_, last_use_;
+  std::vector<bool> is_read_;  // by an instruction, and not only as an output
   std::vector<PwSlot> slots_;
   std::map<int, std::vector<uint16_t>> free_;
   std::map<std::pair<uint64_t, int>, PwSlot> constants_;
