@@ -17,6 +17,10 @@ namespace {
 
 constexpr float kLow = -std::numeric_limits<float>::infinity();
 
+const uint16_t* halves(const RunArgs& args, int i, int64_t at) {
+  return static_cast<const uint16_t*>(args.inputs[i]) + at;
+}
+
 // Rows that are read many times, side by side at `to` unless they lie so: those whose distance is near a multiple of a
 // page, as of queries, keys and values in one product, meet in few sets of the first-level cache.
 const float* side_by_side(const float* from, int64_t n, int64_t width, float* to, int64_t* stride) {
@@ -86,27 +90,24 @@ struct AttentionCall::PairProducts {
   const Block& at;
   const AttentionScratch& s;
 
-  const uint16_t* rows_of(int i, const HeadLines& lines, int64_t head, int64_t first) const {
-    return static_cast<const uint16_t*>(args.inputs[i]) + lines.at(at.b, head, first);
-  }
   void prepare() const {
     // Side by side first: pairs need not lie at multiples of their size.
     auto* query = reinterpret_cast<uint16_t*>(s.query);
-    const uint16_t* from = rows_of(0, c.q, at.h, at.first);
+    const uint16_t* from = halves(args, 0, c.q.at(at.b, at.h, at.first));
     for (int64_t r = 0; r < at.m; ++r) std::copy_n(from + r * c.q.row, c.size, query + r * c.size);
     transpose_plane(reinterpret_cast<const char*>(query), c.size / 2, reinterpret_cast<char*>(s.turned), at.wide,
                     c.size / 2, at.m, 4);
     clear_after(s.turned, c.size / 2, at);
   }
   void score(int64_t t, int64_t n) const {
-    c.pairs->multiply(rows_of(1, c.k, at.kv, t), c.k.row, reinterpret_cast<const uint16_t*>(s.turned), 2 * at.wide,
-                      s.scores, at.wide, n, at.wide, c.size / 2, false);
+    c.pairs->multiply(halves(args, 1, c.k.at(at.b, at.kv, t)), c.k.row, reinterpret_cast<const uint16_t*>(s.turned),
+                      2 * at.wide, s.scores, at.wide, n, at.wide, c.size / 2, false);
     if (c.scale != 1) c.rows->scale(s.scores, s.scores, n * at.wide, c.scale);
   }
   void gather(int64_t t, int64_t n) const {
     auto *weights = reinterpret_cast<uint16_t*>(s.mask), *value = reinterpret_cast<uint16_t*>(s.values);
     c.pairs->join_rounded(s.scores, at.wide, n, at.wide, weights);
-    c.pairs->join(rows_of(2, c.v, at.kv, t), c.v.row, n, c.v_size, value);
+    c.pairs->join(halves(args, 2, c.v.at(at.b, at.kv, t)), c.v.row, n, c.v_size, value);
     c.pairs->multiply_ta(weights, 2 * at.wide, value, 2 * c.v_size, s.out, c.v_size, at.m, c.v_size, (n + 1) / 2, true);
   }
 };
@@ -146,8 +147,7 @@ void AttentionCall::widen(const void* from, int64_t at, int64_t n, float* to) co
 
 int64_t AttentionCall::elements() const {
   if (head_tiles == nullptr) return AttentionScratch::elements(size, v_size);
-  const int64_t rows_of_tiles = (at_once + 31) / 32 * 32;
-  return head_tiles->elements(at_once, size, v_size) + rows_of_tiles * (v_size + 1);
+  return head_tiles->elements(at_once, size, v_size) + head_rows(at_once) * (v_size + 1);
 }
 
 void AttentionCall::block(const RunArgs& args, int64_t head, int64_t first, float* memory) const {
@@ -193,11 +193,13 @@ void AttentionCall::finish(const RunArgs& args, const Block& at, float* out, con
 }
 
 void AttentionCall::by_tiles(const RunArgs& args, const Block& at, float* memory) const {
-  const auto operand = [&](int i, const HeadLines& lines, int64_t head, int64_t line) {
-    return static_cast<const uint16_t*>(args.inputs[i]) + lines.at(at.b, head, line);
-  };
   const RowMask added(*this, args, at);
-  HeadBlock b{operand(0, q, at.h, at.first), operand(1, k, at.kv, 0), operand(2, v, at.kv, 0), q.row, k.row, v.row};
+  HeadBlock b{halves(args, 0, q.at(at.b, at.h, at.first)),
+              halves(args, 1, k.at(at.b, at.kv, 0)),
+              halves(args, 2, v.at(at.b, at.kv, 0)),
+              q.row,
+              k.row,
+              v.row};
   b.queries = at.m;
   b.keys = keys;
   b.size = size;
@@ -208,7 +210,7 @@ void AttentionCall::by_tiles(const RunArgs& args, const Block& at, float* memory
   b.mask = mask == DType::kInvalid ? nullptr : &added;
   b.memory = memory;
   b.out = memory + head_tiles->elements(at_once, size, v_size);
-  b.sum = b.out + (at.m + 31) / 32 * 32 * v_size;
+  b.sum = b.out + head_rows(at.m) * v_size;
   head_tiles->attend(b);
   const bool divided = std::all_of(b.sum, b.sum + at.m, [&](float sum) { return fate_of(sum) == Fate::kDivided; });
   if (rounds && divided)

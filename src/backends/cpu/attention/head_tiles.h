@@ -9,6 +9,9 @@
 
 namespace wootz::cpu {
 
+constexpr int64_t kHeadRows = 32;  // queries at a time
+inline int64_t head_rows(int64_t queries) { return (queries + kHeadRows - 1) / kHeadRows * kHeadRows; }
+
 // What is added to scores.
 struct ScoreMask {
   // To those of the block's query r and keys [t, t + n), as f32 (-inf: hidden): at `to` or elsewhere; null: nothing.
@@ -26,7 +29,7 @@ struct HeadBlock {
   bool causal = false;
   int64_t first = 0;  // the number of the block's first query, which sees so many keys and one more
   const ScoreMask* mask = nullptr;
-  float *out = nullptr, *sum = nullptr;  // weighted values [queries filled up to 32s, v_size]; the weights' sums
+  float *out = nullptr, *sum = nullptr;  // weighted values [head_rows(queries), v_size]; the weights' sums
   float* memory = nullptr;               // `elements` of them, at a multiple of 64 bytes
 };
 

@@ -5,6 +5,7 @@
 
 #include "backends/cpu/attention/head_tiles.h"
 #include "backends/cpu/dense/activation_avx512_inl.h"
+#include "backends/cpu/simd/lanes_avx512_inl.h"
 #include "backends/cpu/simd/tiles_inl.h"
 
 namespace wootz::cpu {
@@ -12,7 +13,7 @@ namespace {
 
 constexpr int64_t kSide = 16, kStep = 32;  // rows and columns of a tile of sums; elements of a tile's line
 constexpr int64_t kTile = kSide * kStep;
-constexpr int64_t kRows = 32, kKeys = 128;  // at a time
+constexpr int64_t kRows = kHeadRows, kKeys = 128;  // at a time
 constexpr int64_t kScoreStride = kKeys + 16,
                   kWeightStride = kKeys + 32;  // no two neighbours in a set of the first cache
 constexpr float kLow = -std::numeric_limits<float>::infinity(), kLog2e = 1.44269504f;
@@ -30,7 +31,7 @@ struct Memory {
   float *scores, *mask, *top;
   static int64_t elements(int64_t queries, int64_t size, int64_t v_size) {
     return kKeys * (size + v_size) / 2 + kRows * (kWeightStride + size) / 2 + kRows * kScoreStride + kKeys +
-           padded(queries, kRows);
+           head_rows(queries);
   }
   explicit Memory(const HeadBlock& b) {
     float* at = b.memory;
@@ -45,7 +46,7 @@ struct Memory {
     last = reinterpret_cast<uint16_t*>(take(kRows * b.size / 2));
     scores = take(kRows * kScoreStride);
     mask = take(kKeys);
-    top = take(padded(b.queries, kRows));
+    top = take(head_rows(b.queries));
   }
 };
 
@@ -184,9 +185,7 @@ inline void read(const Row& row, __m512 (&v)[kVectors]) {
   if (row.seen < kVectors * kSide) {
 #pragma GCC unroll 8
     for (int i = 0; i < kVectors; ++i) {
-      const int64_t left = row.seen - i * kSide;
-      const auto seen = static_cast<__mmask16>(left <= 0 ? 0 : left >= kSide ? 0xffff : (1U << left) - 1);
-      v[i] = _mm512_mask_mov_ps(low, seen, v[i]);
+      v[i] = _mm512_mask_mov_ps(low, first_lanes(row.seen - i * kSide), v[i]);
     }
   }
 }
@@ -296,7 +295,7 @@ void attend(const HeadBlock& b, const Memory& m, const Part& p) {
 void attend_all(const HeadBlock& b) {
   const Memory m(b);
   const Tiles tiles(kSide);
-  fill(m.top, padded(b.queries, kRows), kLow);
+  fill(m.top, head_rows(b.queries), kLow);
   fill(m.weights, kRows * kWeightStride, uint16_t{0});  // of rows that are not there, too
   fill(m.mask, kKeys, 0.0f);
   const int64_t seen = b.causal ? std::min(b.keys, b.first + b.queries) : b.keys;

@@ -3,14 +3,12 @@
 #include <cstring>
 
 #include "backends/cpu/attention/pairs.h"
+#include "backends/cpu/simd/lanes_avx512_inl.h"
 
 namespace wootz::cpu {
 namespace {
 
 constexpr int kRows = 6, kVectors = 4;  // sums: 24 of 32 registers
-constexpr int64_t kLanes = 16;
-
-__mmask16 first(int64_t n) { return static_cast<__mmask16>(n < kLanes ? (1U << n) - 1 : 0xffff); }
 
 __m512bh pair_of(const uint16_t* at) {
   int32_t both;
@@ -61,8 +59,8 @@ void all_columns(Block t, int64_t n) {
     n -= vectors * kLanes;
   };
   for (; n >= kVectors * kLanes; advance(kVectors)) block<kM, kVectors, kTransA>(t, 0xffff);
-  for (; n > kLanes; advance(2)) block<kM, 2, kTransA>(t, first(n - kLanes));
-  if (n > 0) block<kM, 1, kTransA>(t, first(n));
+  for (; n > kLanes; advance(2)) block<kM, 2, kTransA>(t, first_lanes(n - kLanes));
+  if (n > 0) block<kM, 1, kTransA>(t, first_lanes(n));
 }
 
 template <bool kTransA>
@@ -89,7 +87,7 @@ void join(const T* from, int64_t stride, int64_t n, int64_t m, uint16_t* to) {
   for (int64_t i = 0; i < n; i += 2, to += 2 * m) {
     const T *low = from + i * stride, *high = low + stride;
     for (int64_t j = 0; j < m; j += kLanes) {
-      const __mmask16 mask = first(m - j);
+      const __mmask16 mask = first_lanes(m - j);
       __m512i both = bits_of(low + j, mask);
       if (i + 1 < n) both = _mm512_or_si512(both, _mm512_slli_epi32(bits_of(high + j, mask), 16));
       _mm512_mask_storeu_epi32(to + 2 * j, mask, both);

@@ -9,13 +9,10 @@
 
 #include "backends/cpu/dense/activation_avx512_inl.h"
 #include "backends/cpu/dense/amx_tile.h"
+#include "backends/cpu/simd/lanes_avx512_inl.h"
 
 namespace wootz::cpu {
 namespace {
-
-constexpr int64_t kLanes = 16;
-
-inline __mmask16 first(int64_t n) { return static_cast<__mmask16>(n <= 0 ? 0 : n < kLanes ? (1U << n) - 1 : 0xffff); }
 
 // Sums of a block that wait for what follows them.
 struct Pending {
@@ -34,7 +31,7 @@ struct Columns {
 #pragma GCC unroll 2
     for (int i = 0; i < 2; ++i) {
       const int64_t c = column + i * kLanes;
-      mask[i] = first(u.columns - c);
+      mask[i] = first_lanes(u.columns - c);
       scale[i] = _mm512_loadu_ps(u.scale + c);
       bias[i] = _mm512_loadu_ps(u.bias + c);
     }
@@ -180,11 +177,9 @@ inline void store_bytes(const AmxUnit& u, const Columns& columns, const Pair& p,
   _mm256_mask_storeu_epi8(u.out + p.at[1], mask, _mm512_extracti64x4_epi64(rows, 1));
 }
 
-constexpr bool is_byte(SumsEnd::Type type) { return type == SumsEnd::Type::kU8 || type == SumsEnd::Type::kI8; }
-
 template <SumsEnd::Type kType>
 inline void store(const AmxUnit& u, const Columns& columns, const Pair& p, bool least_zero = false) {
-  if constexpr (is_byte(kType)) return store_bytes<kType>(u, columns, p, least_zero);
+  if constexpr (is_bytes(kType)) return store_bytes<kType>(u, columns, p, least_zero);
 #pragma GCC unroll 4
   for (int j = 0; j < 4; ++j) {
     const int64_t at = p.at[j / 2] + j % 2 * kLanes;
@@ -274,7 +269,7 @@ void finish_plain(const AmxUnit& unit, Pending* pending, int64_t pairs) {
   const SumsEnd bounds = has_bounds ? u.ends[u.num_ends - 1] : SumsEnd();
   // Bytes are compared with 0 once they are bytes.
   const bool is_relu = has_bounds && bounds.alpha == 0 && bounds.beta == std::numeric_limits<float>::infinity();
-  const bool least_zero = is_byte(kStored) && is_relu, clips = has_bounds && !least_zero;
+  const bool least_zero = is_bytes(kStored) && is_relu, clips = has_bounds && !least_zero;
   std::optional<Added> added;
   if constexpr (kAdds) added.emplace(u, u.ends[0]);
   const __m512 low = _mm512_set1_ps(bounds.alpha), high = _mm512_set1_ps(bounds.beta);

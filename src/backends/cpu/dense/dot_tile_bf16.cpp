@@ -5,13 +5,10 @@
 
 #include "backends/cpu/dense/activation_avx512_inl.h"
 #include "backends/cpu/dense/bf16_tile.h"
+#include "backends/cpu/simd/lanes_avx512_inl.h"
 
 namespace wootz::cpu {
 namespace {
-
-constexpr int64_t kLanes = 16;
-
-__mmask16 first(int64_t n) { return static_cast<__mmask16>(n < kLanes ? (1U << n) - 1 : 0xffff); }
 
 __m512 widened(__m256i bf16) { return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bf16), 16)); }
 
@@ -35,7 +32,7 @@ void finish(const Bf16Tile& t, const float* sums, int64_t row, int rows, int vec
   for (int i = 0; i < rows; ++i) {
     for (int v = 0; v < vectors; ++v, sums += kLanes) {
       const int64_t c = v * kLanes, at = (row + i) * t.out_stride + c;
-      const __mmask16 mask = first(t.columns - c);
+      const __mmask16 mask = first_lanes(t.columns - c);
       __m512 x = _mm512_load_ps(sums), added = _mm512_setzero_ps();
       if (t.added != nullptr)
         added = t.added_is_bf16 ? widened(_mm256_maskz_loadu_epi16(mask, static_cast<const uint16_t*>(t.added) + at))
@@ -74,7 +71,7 @@ void block(const Bf16Tile& t, int64_t row) {
   for (int v = 0; v < kN; ++v) {
     const int64_t c = v * kLanes;
     const __m512 start =
-        t.bias == nullptr ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(first(t.columns - c), t.bias + c);
+        t.bias == nullptr ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(first_lanes(t.columns - c), t.bias + c);
 #pragma GCC unroll 8
     for (int i = 0; i < kM; ++i) acc[i][v] = t.accumulate ? _mm512_loadu_ps(t.sums + (row + i) * t.stride + c) : start;
   }
@@ -132,7 +129,7 @@ void tile(const Bf16Tile& t, int64_t rows) {
 
 void widen(const uint16_t* from, int64_t n, float* to) {
   for (int64_t i = 0; i < n; i += kLanes) {
-    const __mmask16 mask = first(n - i);
+    const __mmask16 mask = first_lanes(n - i);
     _mm512_mask_storeu_ps(to + i, mask, widened(_mm256_maskz_loadu_epi16(mask, from + i)));
   }
 }

@@ -26,5 +26,6 @@ struct SumsEnd {
 constexpr int64_t bytes_of(SumsEnd::Type type) {
   return type == SumsEnd::Type::kF32 ? 4 : type == SumsEnd::Type::kBf16 ? 2 : 1;
 }
+constexpr bool is_bytes(SumsEnd::Type type) { return bytes_of(type) == 1; }
 
 }  // namespace wootz::cpu

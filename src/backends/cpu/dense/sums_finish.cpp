@@ -22,8 +22,6 @@ std::optional<Type> type_of(DType type) {
     default: return std::nullopt;
   }
 }
-bool is_bytes(Type type) { return type == Type::kU8 || type == Type::kI8; }
-
 struct ActivationRow {
   algorithm from;
   Activation to;

@@ -6,10 +6,11 @@
 namespace wootz::cpu::dnn {
 namespace {
 
+constexpr int64_t kBlock = 16;  // of outputs, in AMX kernels of oneDNN
+
 // With many threads, AMX kernels of oneDNN 3.2 for 8 bits take corrections (of zero points, of signed x) from a wrong
 // place where a group has several blocks of outputs and the last one is not full.
 bool misplaces_corrections(const ConvForm& c, int64_t outputs) {
-  constexpr int64_t kBlock = 16;
   const int64_t of_group = outputs / c.groups;
   return c.groups > 1 && of_group > kBlock && of_group % kBlock != 0;
 }
@@ -17,7 +18,6 @@ bool misplaces_corrections(const ConvForm& c, int64_t outputs) {
 // AMX kernels of the same version for BF16 write beyond the result where the last block of outputs is not full (seen
 // with four threads: 40 to 24 channels at single pixels).
 bool writes_beyond(const Problem& p, const ConvForm& c) {
-  constexpr int64_t kBlock = 16;
   const int64_t of_group = c.out_channels(p) / c.groups;
   return p.inputs[0].dtype == DType::kBF16 && cpu_info().amx_bf16 && of_group > 1 && of_group % kBlock != 0;
 }

@@ -129,7 +129,9 @@ void windows(const MaxWindows& m) {
   by_vectors<Kind>(hn::ScalableTag<typename Kind::Type>(), m);
 }
 
-MaxWindowsFn find(DType type) {
+}  // namespace
+
+MaxWindowsFn max_windows(DType type) {
   switch (type) {
     case DType::kI8: return windows<Integer<int8_t>>;
     case DType::kU8: return windows<Integer<uint8_t>>;
@@ -139,10 +141,6 @@ MaxWindowsFn find(DType type) {
     default: return nullptr;
   }
 }
-
-}  // namespace
-
-MaxWindowsFn max_windows(DType type) { return find(type); }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace wootz::cpu

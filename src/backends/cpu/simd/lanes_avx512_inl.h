@@ -1,0 +1,19 @@
+// Vectors of AVX-512. For files that are compiled for it.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+namespace wootz::cpu {
+namespace {
+
+constexpr int64_t kLanes = 16;  // of f32
+
+// The first n of a vector: none of fewer than one, all of more than there are.
+inline __mmask16 first_lanes(int64_t n) {
+  return static_cast<__mmask16>(n <= 0 ? 0 : n < kLanes ? (1U << n) - 1 : 0xffff);
+}
+
+}  // namespace
+}  // namespace wootz::cpu
