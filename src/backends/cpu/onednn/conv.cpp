@@ -16,10 +16,11 @@ bool misplaces_corrections(const ConvForm& c, int64_t outputs) {
 }
 
 // AMX kernels of the same version for BF16 write beyond the result where the last block of outputs is not full (seen
-// with four threads: 40 to 24 channels at single pixels).
+// with four threads: 40 to 24 channels at single pixels). Convolutions by channel are other kernels.
 bool writes_beyond(const Problem& p, const ConvForm& c) {
   const int64_t of_group = c.out_channels(p) / c.groups;
-  return p.inputs[0].dtype == DType::kBF16 && cpu_info().amx_bf16 && of_group > 1 && of_group % kBlock != 0;
+  const bool by_channel = of_group == 1 && p.inputs[0].dims[1] == c.groups;
+  return p.inputs[0].dtype == DType::kBF16 && cpu_info().amx_bf16 && of_group % kBlock != 0 && !by_channel;
 }
 
 Result<DenseTraits> conv_traits(const Problem& p) {
