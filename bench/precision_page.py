@@ -56,7 +56,7 @@ def page(results, source):
               "the cosine with PyTorch's outputs and the root mean square of the difference, as a part of theirs, say how far results move, not how many answers change.", ""]
     for name, content in reversed(results.items()):
         if rows := gains(content):
-            lines += [*source(name, content), *gains_table(rows)]
+            lines += [*source(name, content), *gains_table(rows), *([content["remark"], ""] if "remark" in content else [])]
     lines += ["## Accuracy on real weights", "", "Scores on inputs that calibration has not seen: of PP-OCRv4's text recognizer, of the sentence encoder all-MiniLM-L6-v2, and of a small CNN trained on "
               "scikit-learn's digits (`bench/accuracy.py`). ONNX Runtime's rows are its static quantization with the same samples, run by itself.", ""]
     for name, content in reversed(results.items()):
