@@ -140,6 +140,10 @@ TEST_F(Races, Clusters) {
       "  y[blockIdx.z * 32 + t] = ((u32*)s)[t];\n";
   EXPECT_RACE(source, "  w_cluster_arrive();  // pushed\n  w_cluster_wait();\n", "", "nothing orders after",
               threads(32, 2, 2));
+  // Blocks are there from a barrier on that orders nothing; what was written ahead of it is not.
+  std::string begun = source;
+  begun.replace(begun.find("w_cluster_arrive();\n  w_cluster_wait();\n  w_push"), 16, "w_cluster_begin");
+  EXPECT_RACE(begun, "w_cluster_arrive();  // pushed", "w_cluster_begin();", "nothing orders after", threads(32, 2, 2));
 }
 
 // One thread feeds, a warp group reads: a ring of two stages of a line each.

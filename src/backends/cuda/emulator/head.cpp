@@ -31,6 +31,7 @@ static unsigned w_expected[8192];
 static inline void w_cluster_arrive() {
   w_expected[w_host->fiber] = (w_host->arrived++ / w_host->threads + 1) * w_host->threads;
 }
+static inline void w_cluster_begin() { w_cluster_arrive(); }
 static inline void w_cluster_wait() {
   while (w_host->arrived < w_expected[w_host->fiber]) w_host->meet();
 }
@@ -73,7 +74,8 @@ template <int kOf, int kGroups> static inline void w_meet(int group) {
   else if (kOf == 32) W_EVENT(Warp, 0, 1, 0);
   else W_EVENT(Group, 0, group, kOf);
 }
-static inline void w_cluster_arrive() { W_EVENT(ClusterArrive, 0, 0, 0); }
+static inline void w_cluster_arrive() { W_EVENT(ClusterArrive, 0, 1, 0); }
+static inline void w_cluster_begin() { W_EVENT(ClusterArrive, 0, 0, 0); }
 static inline void w_cluster_wait() { W_EVENT(ClusterWait, 0, 0, 0); }
 W_UNSEEN static void w_copy8(void* to, const void* from) {
   W_EVENT(Copy, to, 8, (long)from);

@@ -75,7 +75,7 @@ class Search {
   void arrive(const void* bar, long bytes);
   void wait(const void* bar, unsigned parity, const void* instruction);
   void complete(Bar* bar);
-  void cluster_arrive();
+  void cluster_arrive(bool orders);
   void cluster_wait();
   void read_or_write(const void* p, long bytes, bool writes, const void* instruction);
   void check(const Request& request);
@@ -158,11 +158,15 @@ void Search::end_thread() {
   if (ended_ == actors_.threads() && !copies_.empty()) say_of(copies_.take(), "a block that has ended");
 }
 
-void Search::cluster_arrive() {
+void Search::cluster_arrive(bool orders) {
   Thread& own = self();
   own.cluster_turn = cluster_.number;
-  cluster_.arrive(actors_, current_fiber(), own);
-  tick();
+  if (orders) {
+    cluster_.arrive(actors_, current_fiber(), own);
+    tick();
+  } else {
+    ++cluster_.arrived;
+  }
   if (!all_there(0, actors_.threads(), cluster_)) return;
   cluster_.end();
   ++progress_;
@@ -298,7 +302,7 @@ void Search::event(int what, const void* p, long a, long b, const void* instruct
       const unsigned first = t & ~31u, end = first_of_block() + launch_.block;
       return gather(first, std::min(32u, end - first), a != 0);
     }
-    case kClusterArrive: return cluster_arrive();
+    case kClusterArrive: return cluster_arrive(a != 0);
     case kClusterWait: return cluster_wait();
     case kCopy:
       if (b != 0) read_or_write(address(b), a, false, instruction);

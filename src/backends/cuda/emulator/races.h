@@ -20,7 +20,7 @@ namespace wootz::cuda {
   X(Block)         /* the barrier of a block */                                                   \
   X(Group)         /* of b threads, of which a - 1 such groups lie ahead in the block */          \
   X(Warp)          /* a warp's lanes meet; a: memory is ordered, too */                           \
-  X(ClusterArrive) /* the barrier of a cluster */                                                 \
+  X(ClusterArrive) /* the barrier of a cluster; a: what the thread did so far is ordered, too */  \
   X(ClusterWait)                                                                                  \
   X(Copy)         /* a bytes to p are on their way, from b, 0: zeros */                           \
   X(Commit)       /* copies until here are a group */                                             \

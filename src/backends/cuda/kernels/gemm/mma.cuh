@@ -126,6 +126,9 @@ W_FN void w_begin() {
 W_FN void w_let_next() { asm volatile("griddepcontrol.launch_dependents;"); }
 W_FN void w_after() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 W_FN void w_cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
+// The same of a thread that has read and written nothing: it orders nothing ahead of it, and needs no fence, for which
+// release waits.
+W_FN void w_cluster_begin() { asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory"); }
 W_FN void w_cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 // Stores to the place in block `rank` of the cluster that `to` is in this one, of kBytes of shared memory.
 template <int kBytes, class T, int N>
@@ -152,6 +155,7 @@ W_FN void w_begin() {}
 W_FN void w_let_next() {}
 W_FN void w_after() {}
 W_FN void w_cluster_arrive() {}
+W_FN void w_cluster_begin() {}
 W_FN void w_cluster_wait() {}
 template <int kBytes, class T, int N>
 W_FN void w_push(T*, int, const Pack<T, N>&) {}
