@@ -1,5 +1,6 @@
 // Reductions across rows of memory (the mean of a channels-last image, say): a thread takes 16 bytes of neighbouring
-// columns and some of the rows. Where there are few columns, blocks share the rows, and a second launch adds up theirs.
+// columns (of bytes, or fewer) and some of the rows. Where there are few columns, blocks share the rows, and a second
+// launch adds up theirs.
 #include "backends/cuda/generate/columns.h"
 
 #include <algorithm>
@@ -12,9 +13,6 @@ namespace {
 constexpr int kJoinBlock = 64;
 constexpr int64_t kBlocks = 264;  // two for each of an H200's multiprocessors
 
-constexpr ReduceKind kKinds[] = {ReduceKind::kSum,   ReduceKind::kMean, ReduceKind::kMax, ReduceKind::kMin,
-                                 ReduceKind::kSumSq, ReduceKind::kL2,   ReduceKind::kL1};
-
 struct Columns {
   const std::vector<Axis>& kept;
   int64_t count = 0, length = 0, step = 0;  // results, rows, elements between rows
@@ -22,15 +20,27 @@ struct Columns {
   int64_t blocks = 0, shares = 1;           // for each share of the rows
 };
 
+// Columns that a thread reads at once; 0: none. Bytes may be fewer: networks of images have 24 and 40 channels.
+int64_t columns_at_once(DType type, bool scaled, const std::vector<Axis>& kept, int64_t step) {
+  const int64_t most = is_model_float(type) ? 16 / static_cast<int64_t>(dtype_bytes(type, 1)) : scaled ? 16 : 0;
+  const auto fits = [&](int64_t vector) {
+    bool all = kept.back().extent % vector == 0 && step % vector == 0;
+    for (size_t i = 0; i + 1 < kept.size(); ++i) all = all && kept[i].strides[0] % vector == 0;
+    return all;
+  };
+  for (int64_t vector = most; vector >= (scaled ? 4 : most) && vector > 0; vector /= 2)
+    if (fits(vector)) return vector;
+  return 0;
+}
+
 // Nullopt: not of this form.
-std::optional<Columns> plan_columns(DType type, const std::vector<Axis>& kept, const std::vector<Axis>& reduced) {
-  const int64_t vector = type == DType::kF32 ? 4 : type == DType::kF16 || type == DType::kBF16 ? 8 : 0;
-  if (vector == 0 || kept.empty() || reduced.size() != 1) return std::nullopt;
+std::optional<Columns> plan_columns(DType type, bool scaled, const std::vector<Axis>& kept,
+                                    const std::vector<Axis>& reduced) {
+  if (kept.empty() || reduced.size() != 1) return std::nullopt;
   const Axis &inner = kept.back(), &rows = reduced[0];
   const int64_t columns = inner.extent, step = rows.strides[0];
-  if (inner.strides[0] != 1 || columns % vector != 0 || step % vector != 0 || step <= 1) return std::nullopt;
-  for (size_t i = 0; i + 1 < kept.size(); ++i)
-    if (kept[i].strides[0] % vector != 0) return std::nullopt;
+  const int64_t vector = columns_at_once(type, scaled, kept, step);
+  if (vector == 0 || inner.strides[0] != 1 || step <= 1) return std::nullopt;
   Columns c{kept, volume(kept), rows.extent, step, vector};
   const int64_t packs = columns / vector;
   while (c.across < 4 && packs % (c.across * 2) == 0) c.across *= 2;  // 64 bytes and more make good reads
@@ -43,11 +53,9 @@ std::optional<Columns> plan_columns(DType type, const std::vector<Axis>& kept, c
 }
 
 // The problem of reduce/reductions.cuh.
-KernelSource source_for(std::string_view file, const Problem& p, bool arguments, const Columns& c) {
+KernelSource source_for(std::string_view file, const Reduction& reduction, bool arguments, const Columns& c) {
   KernelSource source(file, arguments);
-  source.type("A", "float");
-  source.type("R", "float");
-  source.choice("Reduction", reduction_of(p.as<ReduceParams>().kind));
+  add_reduction(reduction, &source);
   source.number("length", c.length);
   source.number("shares", c.shares);
   return source;
@@ -68,7 +76,7 @@ void add_strip(const Problem& p, const Columns& c, KernelSource* source) {
 }
 
 // Where results are, and the expression on them.
-Status add_results(const Problem& p, const Columns& c, KernelSource* source) {
+Status add_results(const Problem& p, const Reduction& reduction, const Columns& c, KernelSource* source) {
   std::vector<std::string> names{"x", "y"}, offsets;
   for (size_t k = 1; k + 1 < c.kept.back().strides.size(); ++k) {
     names.push_back(fmt::format("e{}", k));
@@ -76,38 +84,47 @@ Status add_results(const Problem& p, const Columns& c, KernelSource* source) {
   }
   source->epilogue_operands(p);
   source->walk("Kept", "kept", c.kept, names);
-  return source->epilogue(p, p.inputs[0].dtype, "const Kept& at", offsets);
+  return source->epilogue(p, reduction.result, "const Kept& at", offsets);
 }
 
 }  // namespace
 
-Result<bool> generate_columns(const Problem& p, bool arguments, const std::vector<Axis>& kept,
-                              const std::vector<Axis>& reduced, std::vector<Launch>* launches) {
-  if (std::find(std::begin(kKinds), std::end(kKinds), p.as<ReduceParams>().kind) == std::end(kKinds)) return false;
-  const std::optional<Columns> planned = plan_columns(p.inputs[0].dtype, kept, reduced);
+void add_reduction(const Reduction& reduction, KernelSource* source) {
+  source->type("A", reduction.sum);
+  source->type("R", register_type(reduction.result));
+  source->choice("Reduction", reduction.name);
+  source->fixed("kZero", reduction.zero);
+  source->fixed_real("kScale", reduction.scale);
+}
+
+Result<bool> generate_columns(const Problem& p, const Reduction& reduction, bool arguments,
+                              const std::vector<Axis>& kept, const std::vector<Axis>& reduced,
+                              std::vector<Launch>* launches) {
+  const std::optional<Columns> planned = plan_columns(p.inputs[0].dtype, reduction.scaled, kept, reduced);
   if (!planned) return false;
   const Columns& c = *planned;
   const std::string result = fmt::format("{}* __restrict__", storage_type(p.outputs[0].dtype));
   if (c.shares == 1) {
-    KernelSource source = source_for("reduce/columns.cuh", p, arguments, c);
+    KernelSource source = source_for("reduce/columns.cuh", reduction, arguments, c);
     source.operand(result, "y", {true, 0});
     add_strip(p, c, &source);
-    WOOTZ_RETURN_IF_ERROR(add_results(p, c, &source));
+    WOOTZ_RETURN_IF_ERROR(add_results(p, reduction, c, &source));
     WOOTZ_RETURN_IF_ERROR(source.finish(kBlock, c.blocks, launches));
     return true;
   }
-  KernelSource parts = source_for("reduce/columns_parts.cuh", p, arguments, c);
-  parts.operand("float* __restrict__", "part", kWorkspacePointer);
+  KernelSource parts = source_for("reduce/columns_parts.cuh", reduction, arguments, c);
+  parts.operand("A* __restrict__", "part", kWorkspacePointer);
   add_strip(p, c, &parts);
   parts.number("count", c.count);
+  const size_t part = std::string_view(reduction.sum) == "s64" ? sizeof(int64_t) : sizeof(float);
   WOOTZ_RETURN_IF_ERROR(
-      parts.finish(kBlock, c.blocks * c.shares, launches, static_cast<size_t>(c.shares * c.count) * sizeof(float)));
-  KernelSource join = source_for("reduce/columns_join.cuh", p, arguments, c);
+      parts.finish(kBlock, c.blocks * c.shares, launches, static_cast<size_t>(c.shares * c.count) * part));
+  KernelSource join = source_for("reduce/columns_join.cuh", reduction, arguments, c);
   join.operand(result, "y", {true, 0});
-  join.operand("const float*", "part", kWorkspacePointer);
+  join.operand("const A*", "part", kWorkspacePointer);
   join.fixed("kThreads", kJoinBlock);
   join.number("count", c.count);
-  WOOTZ_RETURN_IF_ERROR(add_results(p, c, &join));
+  WOOTZ_RETURN_IF_ERROR(add_results(p, reduction, c, &join));
   WOOTZ_RETURN_IF_ERROR(join.finish(kJoinBlock, blocks_for(c.count, kJoinBlock), launches));
   return true;
 }

@@ -90,7 +90,6 @@ KernelSource rows_source(std::string_view file, const Problem& p, const BindArgs
   const char* restricted = in_place ? "" : " __restrict__";
   KernelSource source(file, transient(p, args));
   source.type("X", storage_type(type));
-  source.type("A", accumulator(type));
   source.fixed("kRows", rows.tx);
   source.fixed("kRowThreads", rows.ty);
   source.fixed("kNeighbours", rows.inner);
@@ -114,6 +113,7 @@ Status finish(const Rows& rows, KernelSource* source, std::vector<Launch>* launc
 // Softmax and norm: what they need of each element, and the expression on it.
 Status finish_elements(const Rows& rows, const Problem& p, std::vector<std::string> names, KernelSource* source,
                        std::vector<Launch>* launches) {
+  source->type("A", accumulator(p.inputs[0].dtype));
   source->fixed("kInRegisters", rows.kept_elements());
   source->walk("Element", "element", rows.reduced, names);
   WOOTZ_RETURN_IF_ERROR(
@@ -142,11 +142,11 @@ Result<std::vector<std::vector<int64_t>>> strides_over_x(const Problem& p, const
 }
 
 // A reduction's kept axes (strides of x, y and the epilogue's operands) and reduced ones.
-Result<Rows> reduced_rows(const Problem& p, const BindArgs& args) {
+Result<Rows> reduced_rows(const Problem& p, const BindArgs& args, const Ints& axes) {
   const Dims &x = args.inputs[0], &y = args.outputs[0];
   const int rank = x.rank();
   std::vector<bool> reduced(x.size(), false);
-  for (const int64_t a : p.as<ReduceParams>().axes) {
+  for (const int64_t a : axes) {
     if (a < 0 || a >= rank || reduced[static_cast<size_t>(a)]) return invalid_argument("reduce: axis {}", a);
     reduced[static_cast<size_t>(a)] = true;
   }
@@ -182,44 +182,74 @@ Result<Rows> reduced_rows(const Problem& p, const BindArgs& args) {
   return rows;
 }
 
-}  // namespace
-
-const char* reduction_of(ReduceKind kind) {
+Reduction reduction_of(ReduceKind kind, DType type) {
   static constexpr struct {
     ReduceKind kind;
     const char* name;
+    bool by_columns;
   } kReductions[] = {
-      {ReduceKind::kSum, "SumOf"}, {ReduceKind::kMean, "MeanOf"},   {ReduceKind::kMax, "MaxOf"},
-      {ReduceKind::kMin, "MinOf"}, {ReduceKind::kProd, "ProdOf"},   {ReduceKind::kL1, "L1Of"},
-      {ReduceKind::kL2, "L2Of"},   {ReduceKind::kSumSq, "SumSqOf"}, {ReduceKind::kLogSum, "LogSumOf"},
+      {ReduceKind::kSum, "SumOf", true},        {ReduceKind::kMean, "MeanOf", true},
+      {ReduceKind::kMax, "MaxOf", true},        {ReduceKind::kMin, "MinOf", true},
+      {ReduceKind::kProd, "ProdOf", false},     {ReduceKind::kL1, "L1Of", true},
+      {ReduceKind::kL2, "L2Of", true},          {ReduceKind::kSumSq, "SumSqOf", true},
+      {ReduceKind::kLogSum, "LogSumOf", false},
   };
   for (const auto& r : kReductions)
-    if (r.kind == kind) return r.name;
-  return nullptr;
+    if (r.kind == kind) return {r.name, r.by_columns, accumulator(type), type};
+  return {};
 }
+
+Status reduce_rows(const Problem& p, const BindArgs& args, const Rows& rows, const Reduction& reduction,
+                   std::vector<Launch>* launches) {
+  if (rows.length != 0 && !rows.inner && reduction.by_columns) {
+    WOOTZ_ASSIGN_OR_RETURN(const bool done,
+                           generate_columns(p, reduction, transient(p, args), rows.kept, rows.reduced, launches));
+    if (done) return Status();
+  }
+  KernelSource source = rows_source("reduce/rows.cuh", p, args, rows, operand_names(p), false);
+  add_reduction(reduction, &source);
+  source.fixed("kInRegisters", 0);
+  WOOTZ_RETURN_IF_ERROR(source.epilogue(p, reduction.result, "const Kept& at", epilogue_offsets(p, false)));
+  return finish(rows, &source, launches);
+}
+
+Status log_sum_exp(const Problem& p, const BindArgs& args, const Rows& rows, std::vector<Launch>* launches) {
+  const DType type = p.inputs[0].dtype;
+  if (!is_float(type)) return unsupported("reduce logsumexp of {}", dtype_name(type));
+  KernelSource source = rows_source("reduce/log_sum_exp.cuh", p, args, rows, operand_names(p), false);
+  source.type("A", accumulator(type));
+  source.type("R", register_type(type));
+  source.fixed("kInRegisters", 0);
+  WOOTZ_RETURN_IF_ERROR(source.epilogue(p, type, "const Kept& at", epilogue_offsets(p, false)));
+  return finish(rows, &source, launches);
+}
+
+}  // namespace
 
 Status generate_reduce(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
   WOOTZ_RETURN_IF_ERROR(check_images(p));
-  WOOTZ_ASSIGN_OR_RETURN(const Rows rows, reduced_rows(p, args));
+  WOOTZ_ASSIGN_OR_RETURN(const Rows rows, reduced_rows(p, args, p.as<ReduceParams>().axes));
   if (rows.count == 0) return Status();
-  if (rows.length != 0 && !rows.inner) {
-    WOOTZ_ASSIGN_OR_RETURN(const bool done, generate_columns(p, transient(p, args), rows.kept, rows.reduced, launches));
-    if (done) return Status();
-  }
   const ReduceKind kind = p.as<ReduceParams>().kind;
   const DType type = p.inputs[0].dtype;
-  const bool exponentials = kind == ReduceKind::kLogSumExp;
-  const char* reduction = reduction_of(kind);
-  if (exponentials && !is_float(type)) return unsupported("reduce logsumexp of {}", dtype_name(type));
-  if (!exponentials && reduction == nullptr) return unsupported("reduce of kind '{}'", name_of(kind));
+  if (kind == ReduceKind::kLogSumExp) return log_sum_exp(p, args, rows, launches);
+  const Reduction reduction = reduction_of(kind, type);
+  if (reduction.name == nullptr) return unsupported("reduce of kind '{}'", name_of(kind));
   if (kind == ReduceKind::kMean && rows.length == 0 && !is_float(type)) return unsupported("mean of nothing");
-  KernelSource source =
-      rows_source(exponentials ? "reduce/log_sum_exp.cuh" : "reduce/rows.cuh", p, args, rows, operand_names(p), false);
-  source.type("R", register_type(type));
-  source.fixed("kInRegisters", 0);
-  if (!exponentials) source.choice("Reduction", reduction);
-  WOOTZ_RETURN_IF_ERROR(source.epilogue(p, type, "const Kept& at", epilogue_offsets(p, false)));
-  return finish(rows, &source, launches);
+  return reduce_rows(p, args, rows, reduction, launches);
+}
+
+Status generate_scaled_mean(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
+  constexpr int64_t kFitInt = 1 << 23;  // bytes whose sum does, and that of as many zero points
+  Ints axes;
+  for (int a = 2; a < args.inputs[0].rank(); ++a) axes.push_back(a);
+  WOOTZ_ASSIGN_OR_RETURN(const Rows rows, reduced_rows(p, args, axes));
+  if (rows.count == 0) return Status();
+  const PoolParams& pool = p.as<PoolParams>();
+  Reduction reduction{"ScaledMeanOf", true, rows.length < kFitInt ? "int" : "s64", DType::kF32, true};
+  reduction.scale = pool.x_scale[0];
+  reduction.zero = pool.x_zero.empty() ? 0 : static_cast<int64_t>(pool.x_zero[0]);
+  return reduce_rows(p, args, rows, reduction, launches);
 }
 
 Status generate_softmax(const Problem& p, const BindArgs& args, std::string_view file, RowLengths lengths,

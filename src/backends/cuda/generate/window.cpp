@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "backends/cuda/generate/columns.h"
 #include "backends/cuda/generate/expression.h"
 #include "backends/cuda/generate/families.h"
 #include "backends/cuda/support/int8_weights.h"
@@ -188,8 +189,9 @@ Status generate_pool(const Problem& p, const BindArgs& args, std::vector<Launch>
   if (!is_float(type) && kind != PoolKind::kMax && !scaled)
     return unsupported("pool {} of {}", name_of(kind), dtype_name(type));
   WOOTZ_ASSIGN_OR_RETURN(const Window window, pool_window(p, x));
-  if (!indices && !scaled && is_whole(window, x, y) &&
-      (kind == PoolKind::kAvg || kind == PoolKind::kMax)) {  // one result a channel: a reduction
+  const bool whole = !indices && is_whole(window, x, y);  // one result a channel: a reduction
+  if (whole && scaled && x.volume() > 0) return generate_scaled_mean(p, args, launches);
+  if (whole && !scaled && (kind == PoolKind::kAvg || kind == PoolKind::kMax)) {
     Problem reduce = p;
     std::vector<int64_t> axes;
     for (size_t a = 2; a < x.size(); ++a) axes.push_back(static_cast<int64_t>(a));

@@ -1,6 +1,6 @@
 // Columns of a matrix whose rows are reduced: a thread takes kVector neighbouring columns and some of the rows, a block
 // kAcross such packs of columns.
-// The problem: X; A and R: float; Reduction: one of reduce/reductions.cuh; kThreads, kVector, kAcross;
+// The problem: X; that of reduce/reductions.cuh; Reduction: one of them; kThreads, kVector, kAcross;
 // Constants {length: rows; step: between them in x; shares: into which they are divided; most: rows of a share};
 //   Base base(c, i)   where column i of all is in x
 #pragma once
@@ -19,10 +19,10 @@ W_FN Strip this_strip(const Constants& c) {
 }
 
 // What the thread's rows give for its columns, to `shared`, for each warp.
-W_FN void reduce_rows(const X* x, const Constants& c, const Strip& strip, float* shared) {
+W_FN void reduce_rows(const X* x, const Constants& c, const Strip& strip, A* shared) {
   const int t = threadIdx.x, tx = t % kAcross, ty = t / kAcross;
   const X* xp = x + (s64)base(c, strip.first).x + tx * kVector;
-  float a[kVector];
+  A a[kVector];
 #pragma unroll
   for (int k = 0; k < kVector; ++k) a[k] = Reduction::start();
   const int end = (int)w_min<s64>((strip.share + 1) * c.most, c.length);
@@ -42,8 +42,8 @@ W_FN void reduce_rows(const X* x, const Constants& c, const Strip& strip, float*
 }
 
 // The warps' results for a column.
-W_FN float join_warps(const float* shared, int column) {
-  float s = shared[column];
+W_FN A join_warps(const A* shared, int column) {
+  A s = shared[column];
 #pragma unroll
   for (int i = 1; i < kWarps; ++i) s = Reduction::Join()(s, shared[i * kColumns + column]);
   return s;

@@ -4,7 +4,7 @@
 #include "backends/cuda/kernels/reduce/column_strip.cuh"
 
 W_FN void kernel(const Operands& p, const Constants& c) {
-  __shared__ float shared[kWarps * kColumns];
+  __shared__ A shared[kWarps * kColumns];
   const Strip strip = this_strip(c);
   reduce_rows(p.x, c, strip, shared);
   __syncthreads();

@@ -1,6 +1,6 @@
 // The kinds of reductions: where a sum starts, how it takes a value, how two of them join, and what becomes of it.
-// The problem: A, R: type of sums, and of the elements in registers; Constants {length: elements that are reduced to
-// one}.
+// The problem: A, R: type of sums, and of what they come to; kZero, kScale: of the elements, where the kind has them;
+// Constants {length: elements that are reduced to one}.
 #pragma once
 #include "backends/cuda/kernels/common/prelude.cuh"
 
@@ -31,6 +31,13 @@ struct SumOf {
 
 struct MeanOf : SumOf {
   static W_M A end(A a, const Constants& c) { return a / (A)c.length; }
+};
+
+// Of 8 bits with a scale: of integers, whose sum is exact in any order.
+struct ScaledMeanOf : SumOf {
+  static W_M R end(A a, const Constants& c) {
+    return (R)((float)(a - (A)c.length * kZero) * (float)kScale / (float)c.length);
+  }
 };
 
 struct MaxOf : SumOf {

@@ -11,6 +11,6 @@ W_FN void kernel(const Operands& p, const Constants& c) {
   const Kept at = kept(c, t.row);
   A a = Reduction::start();
   Elements().each(p, c, at, t.number, [&](int, A v) { a = Reduction::step(a, v); });
-  a = Reduction::end(over_row(a, shared, Reduction::Join()), c);
-  if (t.live && t.number == 0) p.y[at.y] = epilogue(p, c, (R)a, at);
+  a = over_row(a, shared, Reduction::Join());
+  if (t.live && t.number == 0) p.y[at.y] = epilogue(p, c, (R)Reduction::end(a, c), at);
 }
