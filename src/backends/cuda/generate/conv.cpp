@@ -11,8 +11,6 @@ namespace {
 
 constexpr int64_t kMostBytes = 1024;  // products of a sum that a thread adds up alone, of 8 bits; more go to float
 
-size_t scales_begin(int64_t weights) { return (static_cast<size_t>(weights) + 15) / 16 * 16; }
-
 Status check_operands(const Problem& p, const BindArgs& args) {
   const Dims &x = args.inputs[0], &f = args.inputs[1];
   const DType type = p.inputs[0].dtype;
@@ -42,7 +40,7 @@ Status check_channels(const Problem& p, const BindArgs& args) {
   if (scaled && f.volume() > out_channels * kMostBytes)
     return unsupported("sums of {} products of bytes, one by one", f.volume() / std::max<int64_t>(1, out_channels));
   if (scaled && args.constant_bytes.size() > 1 && args.constants[1] != nullptr &&
-      args.constant_bytes[1] < scales_begin(f.volume()) + static_cast<size_t>(out_channels) * sizeof(float))
+      args.constant_bytes[1] < scales_end(f.volume(), out_channels))
     return invalid_argument("{} bytes of packed weights for {}", args.constant_bytes[1], f.to_string());
   return Status();
 }
@@ -102,16 +100,9 @@ Result<std::optional<PackedForm>> pack_direct(const Problem& p, int input, const
   WOOTZ_ASSIGN_OR_RETURN(const GemmScales scales, int8_scales(p, channels));
   const auto pack = [source, channels, scales]() -> Result<std::vector<std::byte>> {
     const auto* from = static_cast<const std::byte*>(source.data());
-    std::vector<std::byte> out(from, from + source.bytes());
-    out.resize(scales_begin(source.volume()));
-    for (int64_t c = 0; c < channels; ++c) {
-      const auto scale = static_cast<float>(scales.of(c));
-      const auto* bytes = reinterpret_cast<const std::byte*>(&scale);
-      out.insert(out.end(), bytes, bytes + sizeof scale);
-    }
-    return out;
+    return with_scales({from, from + source.bytes()}, scales, channels);
   };
-  return std::optional(packed_by(scales_begin(source.volume()) + static_cast<size_t>(channels) * sizeof(float), pack));
+  return std::optional(packed_by(scales_end(source.volume(), channels), pack));
 }
 
 Status generate_conv(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {

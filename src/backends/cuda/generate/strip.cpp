@@ -2,12 +2,15 @@
 // neighbouring results along a row, so that what their windows share is read once; or two channels, where what windows
 // cover is in shared memory, with sums of the results where the gate of their image needs its mean.
 #include <algorithm>
+#include <cstring>
 
 #include "backends/cuda/generate/families.h"
 #include "backends/cuda/generate/gated.h"
 #include "backends/cuda/generate/kernel_source.h"
 #include "backends/cuda/generate/tile_cost.h"
 #include "backends/cuda/generate/window.h"
+#include "backends/cuda/support/int8_weights.h"
+#include "base/half.h"
 
 namespace wootz::cuda {
 namespace {
@@ -24,7 +27,7 @@ struct Strip {
 
 Result<Strip> make_strip(const Problem& p, const Dims& x, const Dims& y, const Window& w, int64_t results) {
   const DType type = p.inputs[0].dtype;
-  const bool bytes = p.family() == Family::kPool && (type == DType::kI8 || type == DType::kU8);
+  const bool pool = p.family() == Family::kPool, bytes = is_int8(type) && (pool || has_scales(p));
   if (!is_model_float(type) && !bytes) return unsupported("{} in strips", dtype_name(type));
   if (x.rank() != 4 || x[1] != y[1]) return unsupported("strips of {} to {}", x.to_string(), y.to_string());
   if (p.inputs[0].layout != Layout::kChannelsLast || p.outputs[0].layout != Layout::kChannelsLast)
@@ -34,7 +37,8 @@ Result<Strip> make_strip(const Problem& p, const Dims& x, const Dims& y, const W
   if (w.kernel[0] * w.kernel[1] > 128 || w.kernel[0] < 1 || w.kernel[1] < 1) return unsupported("a large window");
   Strip s{x[0],         x[1],         x[2],           x[3],           y[2],      y[3],      w.kernel[0], w.kernel[1],
           w.strides[0], w.strides[1], w.dilations[0], w.dilations[1], w.pads[0], w.pads[1], w.pads[2],   w.pads[3]};
-  s.vector = bytes ? 16 : type == DType::kF32 ? 4 : 8;
+  // Sums of products are floats, of which a thread has no more of bytes than of halves.
+  s.vector = bytes && pool ? 16 : type == DType::kF32 ? 4 : 8;
   s.results = results;
   if (s.channels % s.vector != 0) return unsupported("{} channels", s.channels);
   if ((results - 1) * s.stride_w + (s.kernel_w - 1) * s.dilation_w > 64) return unsupported("a window of many steps");
@@ -66,8 +70,8 @@ KernelSource strip_source(std::string_view file, const Problem& p, const BindArg
 // results(): the epilogue on the results a of a pixel; operands are read as packs where they lie so.
 Status write_results(const Problem& p, const BindArgs& args, const Strip& s, KernelSource* source) {
   std::string reads;
-  // Bytes, of which only the largest is sought, are compared as floats.
-  std::vector<std::string> inputs{is_float(p.inputs[0].dtype) ? "a[k]" : "(X)a[k]"};
+  // Bytes without a scale, of which only the largest is sought, are compared as floats.
+  std::vector<std::string> inputs{is_float(p.inputs[0].dtype) || has_scales(p) ? "a[k]" : "(X)a[k]"};
   for (size_t i = static_cast<size_t>(p.num_main); i < p.inputs.size(); ++i) {
     const size_t k = i - static_cast<size_t>(p.num_main) + 1;
     WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> over,
@@ -100,9 +104,10 @@ Result<Strip> depthwise_strip(const Problem& p, const BindArgs& args, int64_t re
   const bool bias = p.as<ConvParams>().has_bias;
   const DType type = p.inputs[0].dtype;
   if (p.num_main != (bias ? 3 : 2)) return invalid_argument("convolution of {} operands", p.num_main);
-  if (p.as<ConvParams>().transposed || !p.as<ConvParams>().x_scale.empty())
-    return unsupported("this convolution in strips");
-  if (p.inputs[1].dtype != type || !p.inputs[1].constant) return unsupported("weights that are not constant");
+  const bool scaled = has_scales(p);
+  if (p.as<ConvParams>().transposed || (scaled && !is_int8(type))) return unsupported("this convolution in strips");
+  if (p.inputs[1].dtype != (scaled ? DType::kI8 : type) || !p.inputs[1].constant)
+    return unsupported("weights that are not constant");
   if (x.rank() != 4 || f.rank() != 4 || p.as<ConvParams>().groups != x[1] || f[0] != x[1] || f[1] != 1 || y[1] != x[1])
     return unsupported("no depthwise convolution");
   Window window{{f[2], f[3]}, p.as<ConvParams>().strides, p.as<ConvParams>().dilations, p.as<ConvParams>().pads};
@@ -111,13 +116,18 @@ Result<Strip> depthwise_strip(const Problem& p, const BindArgs& args, int64_t re
   WOOTZ_RETURN_IF_ERROR(check_values(window.pads, 4, 0));
   if (bias && (args.inputs[2].volume() != x[1] || check_type(p.inputs[2].dtype).code() != Code::kOk))
     return invalid_argument("a bias of {} for {} channels", args.inputs[2].to_string(), x[1]);
+  if (scaled) WOOTZ_RETURN_IF_ERROR(int8_scales(p, x[1]).status());
+  if (scaled && args.constant_bytes.size() > 1 && args.constants[1] != nullptr &&
+      args.constant_bytes[1] < scales_end(2 * f.volume(), x[1]))
+    return invalid_argument("{} bytes of packed weights for {}", args.constant_bytes[1], f.to_string());
   return make_strip(p, x, y, window, results);
 }
 
-// The filters and bias().
+// The filters, F, and bias(). Bytes are filters of FP16, which become floats at less than they do.
 void add_filters(const Problem& p, KernelSource* source) {
   const bool bias = p.as<ConvParams>().has_bias;
-  source->operand("const X*", "f", {false, 1});
+  source->type("F", storage_type(has_scales(p) ? DType::kF16 : p.inputs[1].dtype));
+  source->operand("const F*", "f", {false, 1});
   if (bias) source->operand(fmt::format("const {}*", storage_type(p.inputs[2].dtype)), "b", {false, 2});
   source->code(fmt::format("W_FN float bias(const Operands& p, int channel) {{ return {}; }}\n",
                            bias ? "(float)w_get(p.b[channel])" : "0"));
@@ -209,6 +219,10 @@ Status generate_depthwise(const Problem& p, const BindArgs& args, int results, s
   if (results > 1 && s.out_w < results) return unsupported("rows of {}", s.out_w);
   if (args.outputs[0].volume() == 0) return Status();
   KernelSource source = strip_source("conv/depthwise.cuh", p, args, s);
+  const Floats& zeros = p.as<ConvParams>().x_zero;
+  source.fixed("kScaled", has_scales(p));
+  source.fixed("kZero", zeros.empty() ? 0 : static_cast<int64_t>(zeros[0]));
+  source.number("scales", static_cast<int64_t>(scales_begin(2 * args.inputs[1].volume())) / 2);
   add_filters(p, &source);
   return finish(p, args, s, &source, launches);
 }
@@ -222,11 +236,23 @@ Result<int64_t> generate_depthwise_sums(const Problem& p, const BindArgs& args, 
   return add_patches(p, args, results, true, launches);
 }
 
-// From [C,1,h,w] to [h,w,C].
-Result<std::optional<PackedForm>> pack_depthwise(const Problem&, int input, const HostTensor& source) {
+// From [C,1,h,w] to [h,w,C]; of bytes as FP16, with a scale for each channel after it.
+Result<std::optional<PackedForm>> pack_depthwise(const Problem& p, int input, const HostTensor& source) {
   if (input != 1) return std::optional<PackedForm>{};
   const int64_t channels = source.dims()[0], inner = channels == 0 ? 0 : source.volume() / channels;
-  return std::optional(transposed_form(source, channels, inner));
+  PackedForm turned = transposed_form(source, channels, inner);
+  if (!has_scales(p)) return std::optional(std::move(turned));
+  WOOTZ_ASSIGN_OR_RETURN(const GemmScales scales, int8_scales(p, channels));
+  const auto pack = [turned, scales, channels]() -> Result<std::vector<std::byte>> {
+    std::vector<std::byte> weights(turned.bytes), halves(2 * turned.bytes);
+    WOOTZ_RETURN_IF_ERROR(turned.make(weights));
+    for (size_t i = 0; i < weights.size(); ++i) {
+      const uint16_t half = f32_to_f16(static_cast<int8_t>(weights[i]));
+      std::memcpy(&halves[2 * i], &half, sizeof half);
+    }
+    return with_scales(std::move(halves), scales, channels);
+  };
+  return std::optional(packed_by(scales_end(2 * source.volume(), channels), pack));
 }
 
 Status generate_pool_strip(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {

@@ -60,4 +60,20 @@ Int8Columns int8_columns(const Problem& p, const HostTensor& weights, int64_t st
   return c;
 }
 
+size_t scales_begin(int64_t weights) { return (static_cast<size_t>(weights) + 15) / 16 * 16; }
+
+size_t scales_end(int64_t weights, int64_t columns) {
+  return scales_begin(weights) + static_cast<size_t>(columns) * sizeof(float);
+}
+
+std::vector<std::byte> with_scales(std::vector<std::byte> weights, const GemmScales& scales, int64_t columns) {
+  const auto count = static_cast<int64_t>(weights.size());
+  weights.resize(scales_end(count, columns));
+  for (int64_t c = 0; c < columns; ++c) {
+    const auto scale = static_cast<float>(scales.of(c));
+    std::memcpy(&weights[scales_end(count, c)], &scale, sizeof scale);
+  }
+  return weights;
+}
+
 }  // namespace wootz::cuda

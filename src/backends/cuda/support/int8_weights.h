@@ -23,4 +23,10 @@ struct Int8Columns : WeightColumns {
 };
 Int8Columns int8_columns(const Problem& problem, const HostTensor& weights, int64_t step);
 
+// Where the scales of columns begin after weights, in bytes, and where they end.
+size_t scales_begin(int64_t weights);
+size_t scales_end(int64_t weights, int64_t columns);
+// Weights, and after them a scale for each column of the result.
+std::vector<std::byte> with_scales(std::vector<std::byte> weights, const GemmScales& scales, int64_t columns);
+
 }  // namespace wootz::cuda

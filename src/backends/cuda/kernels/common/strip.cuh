@@ -25,8 +25,8 @@ W_FN bool this_strip(const Constants& c, Strip* s) {
 }
 
 // Every element of the strip's windows, once: row(ky) where a row of the window begins, take(v, t, kx) for a pack of x
-// that result t has at column kx of its window.
-template <class Row, class Take>
+// that result t has at column kx of its window; Read: what such a pack is read as.
+template <class Read = Pack<X, kVector>, class Row, class Take>
 W_FN void each_element(const X* x, const Constants& c, const Strip& s, Row row, Take take) {
   constexpr int kAcross = (kResults - 1) * kStrideW + (kKernelW - 1) * kDilationW + 1;
 #pragma unroll
@@ -39,7 +39,7 @@ W_FN void each_element(const X* x, const Constants& c, const Strip& s, Row row, 
     for (int j = 0; j < kAcross; ++j) {
       const int ix = s.ox * kStrideW - c.left + j;
       if (ix < 0 || ix >= c.in_w) continue;
-      const Pack<X, kVector> v = *(const Pack<X, kVector>*)(xr + ix * c.channels);
+      const Read v = *(const Read*)(xr + ix * c.channels);
 #pragma unroll
       for (int t = 0; t < kResults; ++t) {
 #pragma unroll

@@ -155,6 +155,18 @@ struct alignas(sizeof(T) * N) Pack {
   T v[N];
 };
 
+// Four bytes of those of two words, by selectors of four bits each.
+W_FN u32 w_bytes_of(u32 low, u32 high, u32 from) {
+#ifdef WOOTZ_ON_HOST
+  const u64 both = (u64)high << 32 | low;
+  u32 made = 0;
+  for (int i = 0; i < 4; ++i) made |= (u32)(both >> (from >> (i * 4) & 7) * 8 & 255) << (i * 8);
+  return made;
+#else
+  return __byte_perm(low, high, from);
+#endif
+}
+
 // What no kernel changes while this one runs: the compiler may read it ahead of stores in front.
 template <class T, int N>
 W_FN Pack<T, N> w_read_constant(const Pack<T, N>* from) {

@@ -10,19 +10,6 @@
 constexpr int kPlanes = 3, kRowBytes = kPlanes * kChunk;  // of a chunk
 constexpr int kStepsAt = kRowsAt + kWarps * kEach * kRows * kRowBytes;
 
-// Four bytes of those of two words, by selectors of four bits each.
-template <u32 kFrom>
-W_FN u32 bytes_of(u32 low, u32 high) {
-#ifdef WOOTZ_ON_HOST
-  const u64 both = (u64)high << 32 | low;
-  u32 made = 0;
-  for (int i = 0; i < 4; ++i) made |= (u32)(both >> (kFrom >> (i * 4) & 7) * 8 & 255) << (i * 8);
-  return made;
-#else
-  return __byte_perm(low, high, kFrom);
-#endif
-}
-
 // The largest of |x| of threads that have chunks of one step, as a float; no number where one is none. Their bits are
 // in the same order.
 W_FN float largest_of(const Pack<u32, 4>& x) {
@@ -66,10 +53,10 @@ W_FN Digits digits_of(const float* v, float inverse) {
   u32 q[4];
 #pragma unroll
   for (int e = 0; e < 4; ++e) q[e] = w_f2bits(fmaf(v[e], inverse, kOne + kHalves));
-  const u32 low = bytes_of<0x5140>(q[0], q[2]), high = bytes_of<0x5140>(q[1], q[3]);
-  const u32 top = bytes_of<0x5410>(bytes_of<0x0062>(q[0], q[2]), bytes_of<0x0062>(q[1], q[3]));
-  return {{((top | 0x80808080u) - 0x40404040u) ^ 0x80808080u, bytes_of<0x7632>(low, high) ^ 0x80808080u,
-           bytes_of<0x5410>(low, high) ^ 0x80808080u}};
+  const u32 low = w_bytes_of(q[0], q[2], 0x5140), high = w_bytes_of(q[1], q[3], 0x5140);
+  const u32 top = w_bytes_of(w_bytes_of(q[0], q[2], 0x0062), w_bytes_of(q[1], q[3], 0x0062), 0x5410);
+  return {{((top | 0x80808080u) - 0x40404040u) ^ 0x80808080u, w_bytes_of(low, high, 0x7632) ^ 0x80808080u,
+           w_bytes_of(low, high, 0x5410) ^ 0x80808080u}};
 }
 
 // Eight neighbours of row r of the block's: piece i of the row. All threads of a warp call it at once, with pieces side
