@@ -49,7 +49,7 @@ struct Refusal {
 struct Limits {
   size_t workspace = SIZE_MAX;
   int threads = 1;
-  std::string isa_cap;           // "", "avx2", "avx512": kernels above it are refused
+  std::string isa_cap;           // "", "avx2", "avx512", "amx": kernels above it are refused
   bool allow_unordered = false;  // reductions whose order varies from run to run
   bool tf32 = false;             // FP32 products may round their operands to TF32
   bool host_steps = false;  // a device without a kernel for a step may have the host compute it, with copies both ways

@@ -55,6 +55,7 @@ void detect_features(CpuInfo* info) {
   info->avx512 =
       info->avx2 && os_avx512 && bit(l7.b, 16) && bit(l7.b, 17) && bit(l7.b, 28) && bit(l7.b, 30) && bit(l7.b, 31);
   info->avx_vnni = info->avx2 && bit(l7b.a, 4);
+  info->avx512_vbmi = info->avx512 && bit(l7.c, 1);
   info->avx512_vnni = info->avx512 && bit(l7.c, 11);
   info->avx512_bf16 = info->avx512 && bit(l7b.a, 5);
   info->avx512_fp16 = info->avx512 && bit(l7.d, 23);
@@ -136,11 +137,11 @@ CpuInfo detect() {
 
 Isa cap_from_environment() {
   const char* text = std::getenv("WOOTZ_ISA");
-  if (text == nullptr || *text == 0) return Isa::kAvx512;
+  if (text == nullptr || *text == 0) return Isa::kAmx;
   const Result<Isa> isa = isa_from_name(text);
   if (isa.ok()) return isa.value();
-  std::fprintf(stderr, "wootz: WOOTZ_ISA=%s is ignored: expected avx2 or avx512\n", text);
-  return Isa::kAvx512;
+  std::fprintf(stderr, "wootz: WOOTZ_ISA=%s is ignored: expected avx2, avx512 or amx\n", text);
+  return Isa::kAmx;
 }
 
 std::atomic<Isa>& cap() {
@@ -150,13 +151,17 @@ std::atomic<Isa>& cap() {
 
 }  // namespace
 
-const char* isa_name(Isa isa) { return isa == Isa::kAvx512 ? "avx512" : isa == Isa::kAvx2 ? "avx2" : "none"; }
+const char* isa_name(Isa isa) {
+  constexpr const char* kNames[] = {"none", "avx2", "avx512", "amx"};
+  return kNames[static_cast<int>(isa)];
+}
 
 Result<Isa> isa_from_name(std::string_view name) {
-  if (name.empty() || name == "avx512") return Isa::kAvx512;
+  if (name.empty() || name == "amx") return Isa::kAmx;
+  if (name == "avx512") return Isa::kAvx512;
   if (name == "avx2") return Isa::kAvx2;
   if (name == "none") return Isa::kNone;
-  return invalid_argument("unknown instruction set '{}': expected avx2 or avx512", name);
+  return invalid_argument("unknown instruction set '{}': expected avx2, avx512 or amx", name);
 }
 
 const CpuInfo& cpu_info() {
@@ -174,11 +179,16 @@ Isa usable_isa(std::string_view cap) {
   return isa;
 }
 
+bool amx_allowed(std::string_view cap) {
+  const Result<Isa> wanted = isa_from_name(cap);
+  return isa_cap() == Isa::kAmx && (!wanted.ok() || wanted.value() == Isa::kAmx);
+}
+
 std::string isa_description() {
   const CpuInfo& info = cpu_info();
   const Isa isa = usable_isa();
   if (isa != Isa::kAvx512) return isa_name(isa);
-  if (info.amx_int8 && info.amx_bf16) return "avx512_amx";
+  if (info.amx_int8 && info.amx_bf16 && amx_allowed()) return "avx512_amx";
   if (info.avx512_bf16) return "avx512_bf16";
   return info.avx512_vnni ? "avx512_vnni" : "avx512";
 }

@@ -63,6 +63,12 @@ TEST(CpuInfo, CapLowersWhatIsUsable) {
   set_isa_cap(Isa::kAvx512);
   EXPECT_EQ(usable_isa(), cpu_info().best());
   EXPECT_LE(usable_isa("avx2"), Isa::kAvx2);
+  EXPECT_FALSE(amx_allowed());
+  set_isa_cap(Isa::kAmx);
+  EXPECT_EQ(usable_isa(), cpu_info().best());
+  EXPECT_TRUE(amx_allowed() && amx_allowed("amx"));
+  EXPECT_FALSE(amx_allowed("avx512") || amx_allowed("avx2"));
+  EXPECT_EQ(isa_description() == "avx512_amx", cpu_info().amx_int8 && cpu_info().amx_bf16);
   set_isa_cap(Isa::kAvx2);
   EXPECT_LE(usable_isa(), Isa::kAvx2);
   EXPECT_LE(usable_isa("avx512"), Isa::kAvx2);
@@ -72,7 +78,8 @@ TEST(CpuInfo, CapLowersWhatIsUsable) {
 }
 
 TEST(CpuInfo, NamesRoundTrip) {
-  for (Isa isa : {Isa::kNone, Isa::kAvx2, Isa::kAvx512}) EXPECT_EQ(isa_from_name(isa_name(isa)).value(), isa);
+  for (Isa isa : {Isa::kNone, Isa::kAvx2, Isa::kAvx512, Isa::kAmx})
+    EXPECT_EQ(isa_from_name(isa_name(isa)).value(), isa);
   EXPECT_FALSE(isa_from_name("avx1024").ok());
 }
 

@@ -34,7 +34,7 @@ void add_cpu(std::vector<KernelLine>* lines) {
   };
   for (const auto& [name, entry] : table)
     for (const Isa isa : {Isa::kAvx2, Isa::kAvx512})
-      if (cpu::check_needs(entry->needs, isa).ok())
+      if (cpu::check_needs(entry->needs, {.isa = isa}).ok())
         lines->push_back({.backend = "cpu",
                           .provider = &cpu::native_provider(),
                           .kernel = fmt::format("{}_{}", name, isa_name(isa)),
@@ -115,7 +115,7 @@ const std::vector<KernelLine>& kernel_lines() {
 Limits limits_of(const KernelLine& line) {
   Limits limits;
   limits.threads = kThreads;
-  if (line.isa != Isa::kNone) limits.isa_cap = isa_name(line.isa);
+  if (line.isa == Isa::kAvx2) limits.isa_cap = isa_name(line.isa);
   if (const Result<const Backend*> backend = find_backend(line.backend); backend.ok())
     if (Result<std::shared_ptr<Device>> device = (*backend)->open(); device.ok()) limits.at = *device;
   return limits;

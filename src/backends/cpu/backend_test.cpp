@@ -9,6 +9,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 #include <thread>
 
+#include "backends/cpu/onednn/env.h"
 #include "backends/cpu/onednn/threads.h"
 #include "base/thread_pool.h"
 
@@ -35,7 +36,7 @@ void region(unsigned threads, void (*fn)(void*), void* data) {
 }
 
 TEST(OmpShim, RegionsRunOnThePool) {
-  cpu::dnn::connect_threads();
+  ASSERT_TRUE(cpu::dnn::engine().ok());  // with the cap on the process, which is fixed with the first use
   ParallelScope scope(3);
   EXPECT_EQ(wootz_omp_get_max_threads(), 3);
   EXPECT_EQ(wootz_omp_in_parallel(), 0);
@@ -75,7 +76,7 @@ TEST(OmpShim, RegionsRunOnThePool) {
 }
 
 TEST(OmpShim, StaticLoopsCoverEachIterationOnce) {
-  cpu::dnn::connect_threads();
+  ASSERT_TRUE(cpu::dnn::engine().ok());  // with the cap on the process, which is fixed with the first use
   ParallelScope scope(3);
   struct Loop {
     long start, end, step, chunk;
@@ -103,7 +104,7 @@ TEST(OmpShim, StaticLoopsCoverEachIterationOnce) {
 }
 
 TEST(OmpShim, OneDnnComputesOnThePoolAndWithoutLibgomp) {
-  cpu::dnn::connect_threads();
+  ASSERT_TRUE(cpu::dnn::engine().ok());  // with the cap on the process, which is fixed with the first use
   ParallelScope scope(3);
   using namespace dnnl;
   constexpr int64_t n = 96;

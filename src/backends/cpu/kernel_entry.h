@@ -22,10 +22,11 @@ enum Scheme : unsigned {
 struct KernelOptions {
   Isa isa = Isa::kNone;
   int threads = 1;
+  bool amx = true;  // the caps allow tiles
 };
 
-// Beyond the vectors of an Isa: AMX has tiles only where AVX-512 may be used.
-enum class Needs : uint8_t { kNothing, kAmxInt8, kAmxBf16 };
+// Beyond the vectors of AVX-512.
+enum class Needs : uint8_t { kNothing, kVnni, kAmxInt8, kAmxBf16 };
 
 struct KernelEntry {
   Family family;

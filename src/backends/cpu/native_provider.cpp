@@ -73,6 +73,10 @@ Result<size_t> workspace_of(const KernelEntry& entry, const Problem& p, const Ke
   return call->workspace();
 }
 
+KernelOptions options_for(Isa isa, const Limits& limits) {
+  return {isa, std::max(1, limits.threads), amx_allowed(limits.isa_cap)};
+}
+
 class NativeProvider final : public Provider {
  public:
   const char* name() const override { return "native"; }
@@ -81,6 +85,7 @@ class NativeProvider final : public Provider {
   void tactics(const Problem& problem, const Limits& limits, std::vector<Candidate>* offers,
                std::vector<Refusal>* refusals) const override {
     const Isa isa = usable_isa(limits.isa_cap);
+    const KernelOptions options = options_for(isa, limits);
     const Status usable = check_problem(problem);
     for (const Named& kernel : table()) {
       if (kernel.entry->family != problem.family()) continue;
@@ -89,7 +94,7 @@ class NativeProvider final : public Provider {
         refusals->push_back({name, isa == Isa::kNone ? "the processor, or the cap, is below AVX2" : usable.message()});
         continue;
       }
-      if (const Status has = check_needs(kernel.entry->needs, isa); !has.ok()) {
+      if (const Status has = check_needs(kernel.entry->needs, options); !has.ok()) {
         refusals->push_back({name, has.message()});
         continue;
       }
@@ -106,11 +111,10 @@ class NativeProvider final : public Provider {
         offer.tactic = {"native", name, ""};
         for (const TensorDesc& t : filled.inputs) offer.input_layouts.push_back(t.layout);
         for (const TensorDesc& t : filled.outputs) offer.output_layouts.push_back(t.layout);
-        offer.estimate_us = kernel.entry->cost_us != nullptr ? kernel.entry->cost_us(filled, {isa, limits.threads})
-                                                             : rough_cost_us(problem);
+        offer.estimate_us =
+            kernel.entry->cost_us != nullptr ? kernel.entry->cost_us(filled, options) : rough_cost_us(problem);
         if (kernel.entry->scratch) {
-          const Result<size_t> bytes =
-              workspace_of(*kernel.entry, filled, {isa, limits.threads < 1 ? 1 : limits.threads});
+          const Result<size_t> bytes = workspace_of(*kernel.entry, filled, options);
           if (!bytes.ok() || *bytes > limits.workspace) {
             refusals->push_back({name, bytes.ok() ? fmt::format("it needs {} bytes of workspace, allowed are {}",
                                                                 *bytes, limits.workspace)
@@ -138,10 +142,11 @@ class NativeProvider final : public Provider {
                            isa_name(isa.value()), isa_name(usable_isa(limits.isa_cap)));
       if (kernel.entry->family != problem.family())
         return invalid_argument("kernel '{}' does not compute family {}", tactic.kernel, family_name(problem.family()));
-      WOOTZ_RETURN_IF_ERROR(check_needs(kernel.entry->needs, isa.value()).with_prefix(tactic.kernel));
+      const KernelOptions options = options_for(isa.value(), limits);
+      WOOTZ_RETURN_IF_ERROR(check_needs(kernel.entry->needs, options).with_prefix(tactic.kernel));
       WOOTZ_RETURN_IF_ERROR(check_problem(problem).with_prefix(tactic.kernel));
       WOOTZ_RETURN_IF_ERROR(kernel.entry->applies(problem).with_prefix(tactic.kernel));
-      return kernel.entry->create(problem, {isa.value(), limits.threads < 1 ? 1 : limits.threads});
+      return kernel.entry->create(problem, options);
     }
     return invalid_argument("the provider own has no kernel '{}'", tactic.kernel);
   }
@@ -163,11 +168,19 @@ bool apply_scheme(unsigned scheme, Problem* problem) {
   return true;
 }
 
-Status check_needs(Needs needs, Isa isa) {
+Status check_needs(Needs needs, const KernelOptions& options) {
   const CpuInfo& cpu = cpu_info();
-  const bool amx = needs == Needs::kAmxInt8 ? cpu.amx_int8 : cpu.amx_bf16 && cpu.avx512_bf16;
-  if (needs == Needs::kNothing || (amx && isa == Isa::kAvx512)) return {};
-  return unsupported("the processor, or the cap, has no AMX for {}", needs == Needs::kAmxInt8 ? "8 bits" : "BF16");
+  struct Row {
+    bool has;
+    const char* name;
+  };
+  const Row rows[] = {{true, ""},
+                      {cpu.avx512_vnni, "VNNI"},
+                      {cpu.amx_int8 && options.amx, "AMX for 8 bits"},
+                      {cpu.amx_bf16 && cpu.avx512_bf16 && options.amx, "AMX for BF16"}};
+  const Row& row = rows[static_cast<int>(needs)];
+  if (needs == Needs::kNothing || (row.has && options.isa == Isa::kAvx512)) return {};
+  return unsupported("the processor, or the cap, has no {}", row.name);
 }
 
 const Provider& native_provider() {

@@ -11,7 +11,7 @@ const Provider& native_provider();
 // Fills in the layouts of one scheme (kernel_entry.h). False: the scheme does not fit the problem's ranks.
 bool apply_scheme(unsigned scheme, Problem* problem);
 
-// Whether the processor and `isa` have what a kernel needs beyond vectors. Errors: they do not.
-Status check_needs(Needs needs, Isa isa);
+// Whether the processor and `options` have what a kernel needs beyond vectors. Errors: they do not.
+Status check_needs(Needs needs, const KernelOptions& options);
 
 }  // namespace wootz::cpu

@@ -13,10 +13,10 @@ bool in_pairs(const Problem& p, const KernelOptions& options, const AttentionCal
 }
 
 // Of these, what fills the lines of tiles.
-bool in_tiles(const AttentionCall& c) {
+bool in_tiles(const KernelOptions& options, const AttentionCall& c) {
   const bool fills = c.size > 0 && c.size % 32 == 0 && c.v_size > 0 && c.v_size % 16 == 0;
-  return c.pairs != nullptr && cpu_info().amx_bf16 && fills && c.queries >= AttentionCall::kFewQueries && c.keys > 0 &&
-         c.cap <= 0;
+  return c.pairs != nullptr && cpu_info().amx_bf16 && options.amx && fills && c.queries >= AttentionCall::kFewQueries &&
+         c.keys > 0 && c.cap <= 0;
 }
 // Keys are turned once for all queries of a block, of which there are to be enough for all threads.
 int64_t queries_at_once(const AttentionCall& c) {
@@ -64,7 +64,7 @@ Result<std::unique_ptr<Call>> bind_attention(const Problem& p, const KernelOptio
   if (in_pairs(p, options, *call)) call->pairs = &kPairOps;
   call->tiles = &tile_ops(options.isa);
   call->slots = options.threads;
-  if (in_tiles(*call)) {
+  if (in_tiles(options, *call)) {
     call->head_tiles = &kHeadTiles;
     call->at_once = queries_at_once(*call);
     call->rounds = p.epilogue.empty();

@@ -13,8 +13,9 @@ Status start(dnnl::engine* made) {
     const Isa cap = usable_isa();
     connect_threads();
     if (cap == Isa::kNone) return unsupported("oneDNN: the processor, or the cap, is below AVX2");
-    if (cap == Isa::kAvx2) {
-      const auto isa = cpu_info().avx_vnni ? dnnl::cpu_isa::avx2_vnni : dnnl::cpu_isa::avx2;
+    if (cap == Isa::kAvx2 || !amx_allowed()) {
+      const auto narrow = cpu_info().avx_vnni ? dnnl::cpu_isa::avx2_vnni : dnnl::cpu_isa::avx2;
+      const auto isa = cap == Isa::kAvx2 ? narrow : dnnl::cpu_isa::avx512_core_fp16;  // as far as the processor has it
       // Refused when other code in the process has already used the library: then it runs uncapped and
       // effective_isa() tells.
       const dnnl::status status = dnnl::set_max_cpu_isa(isa);
@@ -78,9 +79,8 @@ Result<const dnnl::engine*> engine() {
 Isa effective_isa() { return isa_row().width; }
 const char* effective_isa_text() { return isa_row().name; }
 bool exact_int8() { return isa_row().exact_int8; }
-bool prefers_unsigned_bytes() {
-  return exact_int8() && std::string_view(effective_isa_text()).find("amx") == std::string_view::npos;
-}
+bool runs_amx() { return std::string_view(effective_isa_text()).find("amx") != std::string_view::npos; }
+bool prefers_unsigned_bytes() { return exact_int8() && !runs_amx(); }
 bool runs_f16() {
   const std::string_view name = effective_isa_text();
   return name.find("fp16") != std::string_view::npos || name.find("amx") != std::string_view::npos;

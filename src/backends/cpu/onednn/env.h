@@ -29,6 +29,7 @@ const char* effective_isa_text();
 bool exact_int8();
 // VNNI multiplies u8 by i8; for i8 by i8 a correction is summed up as well. AMX has both.
 bool prefers_unsigned_bytes();
+bool runs_amx();
 bool runs_f16();
 // Products of these types by instructions that take them as they are, several times as many a cycle as of FP32.
 bool computes_fast_in(DType dtype);

@@ -39,6 +39,9 @@ Status check_limits(const Limits& limits) {
   if (effective_isa() > usable_isa(limits.isa_cap))
     return unsupported("oneDNN runs {} in this process, the cap is {}: set WOOTZ_ISA before the first use",
                        effective_isa_text(), isa_name(usable_isa(limits.isa_cap)));
+  if (runs_amx() && !amx_allowed(limits.isa_cap))
+    return unsupported("oneDNN runs {} in this process, the cap has no AMX: set WOOTZ_ISA before the first use",
+                       effective_isa_text());
   return Status();
 }
 
