@@ -1,7 +1,9 @@
 #include "random_graphs/check.h"
 
+#include <algorithm>
 #include <cmath>
 #include <random>
+#include <sstream>
 
 #include "base/tolerance.h"
 #include "conformance/run_graph_on.h"
@@ -129,6 +131,24 @@ void drop_unread(Graph& graph, std::vector<HostTensor>* inputs) {
   }
 }
 
+// Lines of each text that the other has not.
+std::string differing_lines(const std::string& before, const std::string& after) {
+  const auto lines_of = [](const std::string& text) {
+    std::istringstream in(text);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    return lines;
+  };
+  const auto missing = [](const std::vector<std::string>& from, const std::vector<std::string>& lines) {
+    std::string found;
+    for (const std::string& line : lines)
+      if (std::find(from.begin(), from.end(), line) == from.end()) found += line + "\n";
+    return found;
+  };
+  const auto a = lines_of(before), b = lines_of(after);
+  return missing(b, a) + "becomes\n" + missing(a, b);
+}
+
 }  // namespace
 
 std::string check(const Sample& sample, const CheckOptions& options) {
@@ -151,7 +171,7 @@ std::string check(const Sample& sample, const CheckOptions& options) {
   if (const auto again = run_pipeline(*graph, pipeline); !again.ok())
     return "verifier: second time: " + again.status().to_string();
   if (print_graph(*graph) != once)
-    return "idempotence: the passes change their own result:\n" + once + "becomes\n" + print_graph(*graph);
+    return "idempotence: the passes change their own result:\n" + differing_lines(once, print_graph(*graph));
   if (!options.kernels) return "";
   const std::shared_ptr<Graph> other = clone(*sample.graph);
   const auto result = conformance::run_graph_on(*other, sample.inputs, {});

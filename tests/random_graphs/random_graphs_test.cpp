@@ -52,7 +52,7 @@ TEST(RandomGraphs, PassesChangeHowNeverWhat) {
     ++failures;
     const Sample small = reduce(sample, options, trouble);
     ADD_FAILURE() << "seed " << seed << ": " << trouble.substr(0, trouble.find('\n')) << "\nreduced ("
-                  << check(small, options).substr(0, 300) << "):\n"
+                  << check(small, options).substr(0, 2000) << "):\n"
                   << print_graph(*small.graph);
   }
   std::printf("%llu graphs, %llu nodes of %zu ops\n", static_cast<unsigned long long>(graphs),
