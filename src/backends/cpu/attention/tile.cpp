@@ -144,7 +144,7 @@ bool online_softmax_update(float* s, int64_t n, int64_t m, float* top, float* su
     V a0 = hn::Zero(F()), a1 = a0;
     const auto weigh = [&](int64_t row) HWY_ATTR {
       const V x = hn::LoadU(F(), s + row * m + j);
-      const V e = hn::IfThenElse(hn::Eq(x, low), hn::Zero(F()), vexp(hn::Sub(x, shift)));
+      const V e = hn::IfThenElse(hn::Eq(x, low), hn::Zero(F()), vexp_normal(hn::Sub(x, shift)));
       hn::StoreU(e, F(), s + row * m + j);
       return e;
     };
@@ -154,7 +154,7 @@ bool online_softmax_update(float* s, int64_t n, int64_t m, float* top, float* su
     }
     if (t < n) a0 = hn::Add(a0, weigh(t));
     const V f = hn::IfThenElse(hn::Eq(before, now), one,
-                               hn::IfThenElse(hn::Eq(before, low), hn::Zero(F()), vexp(hn::Sub(before, shift))));
+                               hn::IfThenElse(hn::Eq(before, low), hn::Zero(F()), vexp_normal(hn::Sub(before, shift))));
     const V old = hn::LoadU(F(), sum + j);
     // What is not a number stays so, even where nothing was visible before.
     const V kept = hn::IfThenElse(hn::IsNaN(old), old, hn::Mul(old, f));

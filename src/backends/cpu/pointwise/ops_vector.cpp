@@ -46,6 +46,10 @@ COMPARE(less, hn::Lt(x, y))
 COMPARE(less_equal, hn::Le(x, y))
 COMPARE(greater, hn::Gt(x, y))
 COMPARE(greater_equal, hn::Ge(x, y))
+void is_nan(const OpArgs& p) {
+  const auto* x = static_cast<const float*>(p.a);
+  map_mask(x, x, static_cast<uint8_t*>(p.dst), p.n, [](V a, V) HWY_ATTR { return hn::IsNaN(a); });
+}
 
 // Low first, then high, NaN kept.
 HWY_INLINE V clip(V x, V low, V high) { return hn::Min(high, hn::Max(low, x)); }
@@ -113,6 +117,7 @@ constexpr VectorOp kVectorOps[] = {
     {PwOp::kLessEqual, less_equal},
     {PwOp::kGreater, greater},
     {PwOp::kGreaterEqual, greater_equal},
+    {PwOp::kIsNan, is_nan},
     {PwOp::kNeg, neg},
     {PwOp::kAbs, abs},
     {PwOp::kSign, sign},

@@ -52,6 +52,11 @@ HWY_INLINE V vexp(V x) {
   const V q = exp_parts(x, &n);
   return scale_by_power(hn::Add(q, splat(1.0f)), n);
 }
+// The same, but 0 for what would be subnormal: that takes processors as long as fifty others.
+HWY_INLINE V vexp_normal(V x) {
+  const V least = splat(-87.0f);
+  return hn::IfThenZeroElse(hn::Lt(x, least), vexp(hn::Max(least, x)));
+}
 HWY_INLINE V vexpm1(V x) {
   hn::Vec<I> n;
   const V q = exp_parts(x, &n);

@@ -80,7 +80,7 @@ float reduce(RowOp op, const float* x, int64_t n, float shift) {
           x, n, zero, [](V a, V b) HWY_ATTR { return hn::MulAdd(b, b, a); }, ADD));
     case RowOp::kSumExp:
       return sum_lanes(fold(
-          x, n, zero, [s](V a, V b) HWY_ATTR { return hn::Add(a, vexp(hn::Sub(b, s))); }, ADD));
+          x, n, zero, [s](V a, V b) HWY_ATTR { return hn::Add(a, vexp_normal(hn::Sub(b, s))); }, ADD));
   }
   return 0;
 }
@@ -112,7 +112,7 @@ void accumulate(RowOp op, float* acc, const float* x, const float* shift, int64_
     case RowOp::kSumAbs: return map2(acc, x, acc, n, [](V a, V b) HWY_ATTR { return hn::Add(a, hn::Abs(b)); });
     case RowOp::kSumSquares: return map2(acc, x, acc, n, [](V a, V b) HWY_ATTR { return hn::MulAdd(b, b, a); });
     case RowOp::kSumExp:
-      return map3(acc, x, shift, acc, n, [](V a, V b, V s) HWY_ATTR { return hn::Add(a, vexp(hn::Sub(b, s))); });
+      return map3(acc, x, shift, acc, n, [](V a, V b, V s) HWY_ATTR { return hn::Add(a, vexp_normal(hn::Sub(b, s))); });
   }
 }
 
@@ -122,19 +122,20 @@ float exp_row(float* dst, const float* x, int64_t n, float shift) {
   V a0 = hn::Zero(F()), a1 = a0;
   int64_t i = 0;
   for (; i + 2 * lanes <= n; i += 2 * lanes) {
-    const V e0 = vexp(hn::Sub(hn::LoadU(F(), x + i), s)), e1 = vexp(hn::Sub(hn::LoadU(F(), x + i + lanes), s));
+    const V e0 = vexp_normal(hn::Sub(hn::LoadU(F(), x + i), s)),
+            e1 = vexp_normal(hn::Sub(hn::LoadU(F(), x + i + lanes), s));
     hn::StoreU(e0, F(), dst + i);
     hn::StoreU(e1, F(), dst + i + lanes);
     a0 = hn::Add(a0, e0);
     a1 = hn::Add(a1, e1);
   }
   for (; i + lanes <= n; i += lanes) {
-    const V e = vexp(hn::Sub(hn::LoadU(F(), x + i), s));
+    const V e = vexp_normal(hn::Sub(hn::LoadU(F(), x + i), s));
     hn::StoreU(e, F(), dst + i);
     a0 = hn::Add(a0, e);
   }
   if (i < n) {
-    const V e = vexp(hn::Sub(load_tail(x + i, n - i), s));
+    const V e = vexp_normal(hn::Sub(load_tail(x + i, n - i), s));
     store_tail(e, dst + i, n - i);
     a1 = hn::Add(a1, hn::IfThenElseZero(hn::FirstN(F(), static_cast<size_t>(n - i)), e));
   }
@@ -143,7 +144,7 @@ float exp_row(float* dst, const float* x, int64_t n, float shift) {
 
 void exp_columns(float* dst, float* sum, const float* x, const float* shift, int64_t n) {
   if (dst == nullptr) return accumulate(RowOp::kSumExp, sum, x, shift, n);
-  map2(x, shift, dst, n, [](V a, V s) HWY_ATTR { return vexp(hn::Sub(a, s)); });
+  map2(x, shift, dst, n, [](V a, V s) HWY_ATTR { return vexp_normal(hn::Sub(a, s)); });
   map2(sum, dst, sum, n, ADD);
 }
 

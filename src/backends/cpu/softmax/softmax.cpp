@@ -39,8 +39,15 @@ class SoftmaxCall final : public Call {
   Status run(const RunArgs& args) const override {
     if (outer * length * inner == 0) return {};
     if (inner == 1) {
-      parallel_for(outer, std::max<int64_t>(1, 16384 / length), [&](int64_t begin, int64_t last) {
-        for (int64_t r = begin; r < last; ++r) row(args, r * length);
+      // What follows costs a call as much as many elements: short rows are stored together.
+      const int64_t together = end.trivial() || log ? 1 : std::max<int64_t>(1, kRowChunk / length);
+      parallel_for(outer, std::max<int64_t>(together, 16384 / length), [&](int64_t begin, int64_t last) {
+        for (int64_t r = begin; r < last; r += together) {
+          if (together > 1)
+            rows(args, r * length, std::min(together, last - r));
+          else
+            row(args, r * length);
+        }
       });
     } else {
       const int64_t blocks = (inner + kColumns - 1) / kColumns;
@@ -56,6 +63,19 @@ class SoftmaxCall final : public Call {
   }
 
  private:
+  // `count` rows that fit a tile.
+  void rows(const RunArgs& args, int64_t at, int64_t count) const {
+    alignas(64) float in[kRowChunk], tile[kRowChunk];
+    const float* from = reader.read(args.inputs[0], at, count * length, in);
+    for (int64_t r = 0; r < count; ++r) {
+      float* const to = tile + r * length;
+      const float* const v = from + r * length;
+      const double sum = ops->exp_row(to, v, length, ops->max(v, length));
+      ops->scale(to, to, length, static_cast<float>(1 / sum));
+    }
+    end.store(at, count * length, tile, args);
+  }
+
   void row(const RunArgs& args, int64_t at) const {
     alignas(64) float in[kRowChunk], tile[kRowChunk];
     const void* x = args.inputs[0];
