@@ -6,6 +6,7 @@
 
 #include "backends/cpu/dense/int8.h"
 #include "backends/cpu/dense/sums_finish.h"
+#include "backends/cpu/dense/vnni_pack.h"
 #include "backends/cpu/function_kernel.h"
 
 namespace wootz::cpu {
@@ -18,8 +19,9 @@ class AmxCall final : public UnitsCall {
  public:
   static Result<std::unique_ptr<Call>> make(const Problem& p, const KernelOptions& options, const Epilogue& epilogue,
                                             const DenseShape& shape, const SumRuns& sum, const GemmScales* scales,
-                                            std::unique_ptr<DenseRows<T>> rows, const BindArgs& args) {
-    auto call = std::make_unique<AmxCall>(shape, sum, std::move(rows));
+                                            std::unique_ptr<DenseRows<T>> rows, const BindArgs& args, Dots dots) {
+    const bool flipped = line_tiles(dots).unsigned_rows && p.inputs[0].dtype == DType::kI8;
+    auto call = std::make_unique<AmxCall>(shape, sum, std::move(rows), dots, flipped);
     const AmxUnits units = divide_for_amx(call->rows_.work(), options.threads);
     call->rows_.set_units(units);
     DenseBlocks blocks;
@@ -27,36 +29,50 @@ class AmxCall final : public UnitsCall {
     blocks.unit_columns = units.columns;
     blocks.row_units = units.row_units;
     blocks.column_units = units.column_units;
-    WOOTZ_RETURN_IF_ERROR(
-        call->set_up(p, options, shape, std::move(blocks), packed_amx_weights(shape, sum, p.inputs[1].dtype), args));
-    call->type_ = p.inputs[0].dtype == DType::kBF16 ? AmxSums::kBf16
-                  : p.inputs[0].dtype == DType::kU8 ? AmxSums::kU8
-                                                    : AmxSums::kI8;
+    WOOTZ_RETURN_IF_ERROR(call->set_up(p, options, shape, std::move(blocks),
+                                       packed_amx_weights(shape, sum, p.inputs[1].dtype, dots), args));
+    call->type_ = p.inputs[0].dtype == DType::kBF16            ? AmxSums::kBf16
+                  : p.inputs[0].dtype == DType::kU8 || flipped ? AmxSums::kU8
+                                                               : AmxSums::kI8;
     call->bias_is_bf16_ = p.num_main > 2 && p.inputs[2].dtype == DType::kBF16;
-    call->has_start_ = scales != nullptr && scales->x_zero != 0;
+    call->has_start_ = scales != nullptr && line_zero(dots, p, *scales) != 0;
     call->find_finish(p, args);
+    AmxUnit form;
+    call->set_ends(&form);
+    call->in_places_ = dots == Dots::kVnni && vnni_in_places(form);
     if (!call->direct_) {
       WOOTZ_ASSIGN_OR_RETURN(call->epilogue_, epilogue.bind(p, args));
     }
-    call->scale_.assign(aligned(ceil_div(shape.columns, kAmxPanel) * kAmxPanel), 0);
+    call->scale_.assign(aligned(ceil_div(shape.columns, call->tiles_.panel) * call->tiles_.panel), 0);
     for (int64_t c = 0; c < shape.columns; ++c)
-      call->scale_[static_cast<size_t>(c)] =
+      call->scale_[static_cast<size_t>(call->place(c))] =
           call->finish_.factor * (scales == nullptr ? 1.0f : static_cast<float>(scales->of(c)));
     call->most_ = largest_result(call->finish_, shape.taps * shape.depth, call->scale_);
     return std::unique_ptr<Call>(std::move(call));
   }
 
-  AmxCall(const DenseShape& shape, const SumRuns& sum, std::unique_ptr<DenseRows<T>> rows)
-      : rows_(shape, sum, std::move(rows)), steps_(amx_steps(sum, sizeof(T))) {}
+  AmxCall(const DenseShape& shape, const SumRuns& sum, std::unique_ptr<DenseRows<T>> rows, Dots dots, bool flipped)
+      : tiles_(line_tiles(dots)),
+        rows_(shape, sum, std::move(rows), tiles_, flipped),
+        steps_(amx_steps(sum, sizeof(T))),
+        unit_(dots == Dots::kVnni ? vnni_unit : amx_unit) {}
 
  private:
+  void set_ends(AmxUnit* to) const {
+    to->ends = finish_.ends.data();
+    to->num_ends = static_cast<int>(finish_.ends.size());
+    to->out_type = finish_.type;
+    to->table = finish_.table == nullptr ? nullptr : finish_.table->data();
+  }
   void find_finish(const Problem& p, const BindArgs& args) {
-    std::optional<SumsFinish> finish = read_sums_finish(p, args);
+    const Tables tables = cpu_info().avx512_vbmi ? Tables::kYes : Tables::kNo;
+    std::optional<SumsFinish> finish = read_sums_finish(p, args, tables);
     direct_ = finish.has_value();
     if (direct_) finish_ = std::move(*finish);
   }
 
-  int64_t padded_columns() const { return ceil_div(blocks_.unit_columns, kAmxPanel) * kAmxPanel; }
+  int64_t padded_columns() const { return ceil_div(blocks_.unit_columns, tiles_.panel) * tiles_.panel; }
+  int64_t place(int64_t column) const { return in_places_ ? vnni_place(column) : column; }
   size_t rows_bytes() const { return aligned(static_cast<int64_t>(rows_.scratch_bytes())); }
   size_t bias_bytes() const { return aligned(padded_columns() * static_cast<int64_t>(sizeof(float))); }
   size_t slot_bytes() const override {
@@ -76,7 +92,7 @@ class AmxCall final : public UnitsCall {
       } else {
         value = static_cast<const float*>(from)[u.column + c];
       }
-      to[c] += finish_.factor * value;
+      to[place(c)] += finish_.factor * value;
     }
   }
 
@@ -98,15 +114,13 @@ class AmxCall final : public UnitsCall {
     const auto* weights = static_cast<const char*>(args.inputs[1]);
     t.weights = weights + u.column * steps_ * kAmxLine;
     if (has_start_)
-      t.start =
-          reinterpret_cast<const int32_t*>(weights + ceil_div(shape_.columns, kAmxColumns) * steps_ * kAmxTileBytes) +
-          u.column;
-    t.ends = finish_.ends.data();
-    t.num_ends = static_cast<int>(finish_.ends.size());
+      t.start = reinterpret_cast<const int32_t*>(weights + ceil_div(shape_.columns, tiles_.columns) * tiles_.columns *
+                                                               steps_ * kAmxLine) +
+                u.column;
+    set_ends(&t);
     t.inputs = args.inputs;
-    t.out_type = finish_.type;
     t.zero = finish_.zero;
-    t.guarded = finish_.may_be_nan || !(most_ + most_bias(bias) < kFitsInteger);
+    t.guarded = finish_.may_be_nan || !(most_.with(most_bias(bias)) < kFitsInteger);
     auto* results = reinterpret_cast<float*>(scratch + rows_bytes() + bias_bytes());
     if (direct_) {
       t.first = u.row * shape_.columns + u.column;
@@ -116,25 +130,34 @@ class AmxCall final : public UnitsCall {
       t.out = reinterpret_cast<char*>(results);
       t.out_stride = u.columns;
     }
-    amx_unit(t);
+    unit_(t);
     if (!direct_) store(args, u, results, u.columns);
   }
 
+  LineTiles tiles_;
   AmxRows<T> rows_;
   int64_t steps_;
+  void (*unit_)(const AmxUnit& unit);
   SumsFinish finish_;
   std::vector<float> scale_;  // to the end of the last panel
-  float most_ = 0;            // what sums and operands in bytes come to, without the bias
+  LargestResult most_;        // what sums and operands in bytes come to, without the bias
   AmxSums type_ = AmxSums::kU8;
-  bool direct_ = false, bias_is_bf16_ = false, has_start_ = false;
+  bool direct_ = false, bias_is_bf16_ = false, has_start_ = false, in_places_ = false;
 };
 
 }  // namespace
 
-size_t packed_amx_weights(const DenseShape& s, const SumRuns& sum, DType weights) {
-  const int64_t size = weights == DType::kBF16 ? 2 : 1, tiles = ceil_div(s.columns, kAmxColumns);
-  const int64_t starts = size == 1 ? tiles * kAmxColumns * static_cast<int64_t>(sizeof(int32_t)) : 0;
-  return static_cast<size_t>(tiles * amx_steps(sum, size) * kAmxTileBytes + starts);
+const LineTiles& line_tiles(Dots dots) { return dots == Dots::kVnni ? kVnniTiles : kAmxTiles; }
+int32_t line_zero(Dots dots, const Problem& p, const GemmScales& scales) {
+  const bool flipped = line_tiles(dots).unsigned_rows && p.inputs[0].dtype == DType::kI8;
+  return scales.x_zero + (flipped ? 128 : 0);
+}
+
+size_t packed_amx_weights(const DenseShape& s, const SumRuns& sum, DType weights, Dots dots) {
+  const int64_t size = weights == DType::kBF16 ? 2 : 1, multiple = line_tiles(dots).columns,
+                columns = ceil_div(s.columns, multiple) * multiple;
+  const int64_t starts = size == 1 ? columns * static_cast<int64_t>(sizeof(int32_t)) : 0;
+  return static_cast<size_t>(columns * amx_steps(sum, size) * kAmxLine + starts);
 }
 
 int amx_in_place(const Problem& p) {
@@ -148,15 +171,15 @@ int amx_in_place(const Problem& p) {
 template <class T>
 Result<std::unique_ptr<Call>> make_amx_call(const Problem& p, const KernelOptions& options, const Epilogue& epilogue,
                                             const DenseShape& shape, const SumRuns& sum, const GemmScales* scales,
-                                            std::unique_ptr<DenseRows<T>> rows, const BindArgs& args) {
-  return AmxCall<T>::make(p, options, epilogue, shape, sum, scales, std::move(rows), args);
+                                            std::unique_ptr<DenseRows<T>> rows, const BindArgs& args, Dots dots) {
+  return AmxCall<T>::make(p, options, epilogue, shape, sum, scales, std::move(rows), args, dots);
 }
 template Result<std::unique_ptr<Call>> make_amx_call(const Problem&, const KernelOptions&, const Epilogue&,
                                                      const DenseShape&, const SumRuns&, const GemmScales*,
-                                                     std::unique_ptr<DenseRows<uint8_t>>, const BindArgs&);
+                                                     std::unique_ptr<DenseRows<uint8_t>>, const BindArgs&, Dots);
 template Result<std::unique_ptr<Call>> make_amx_call(const Problem&, const KernelOptions&, const Epilogue&,
                                                      const DenseShape&, const SumRuns&, const GemmScales*,
-                                                     std::unique_ptr<DenseRows<uint16_t>>, const BindArgs&);
+                                                     std::unique_ptr<DenseRows<uint16_t>>, const BindArgs&, Dots);
 
 double amx_cost_us(const AmxWork& work, const KernelOptions& options) {
   constexpr double kCyclesPerUs = 2600;

@@ -1,5 +1,5 @@
-// Products and convolutions on AMX: 8 bits with sums of integers, and BF16. Each thread computes a range of rows and
-// columns; how the rows are read is in amx_rows.h, what follows the sums in sums_finish.h.
+// Products and convolutions on AMX: 8 bits with sums of integers, and BF16; and of 8 bits by VNNI. Each thread computes
+// a range of rows and columns; how the rows are read is in amx_rows.h, what follows the sums in sums_finish.h.
 #pragma once
 
 #include "backend/quantized.h"
@@ -10,7 +10,7 @@
 namespace wootz::cpu {
 
 // Weights as tiles read them; of 8 bits, after them what the sums begin with: -zero * (a column's weights).
-size_t packed_amx_weights(const DenseShape& shape, const SumRuns& sum, DType weights);
+size_t packed_amx_weights(const DenseShape& shape, const SumRuns& sum, DType weights, Dots dots = Dots::kAmx);
 template <class T, class Index>
 PackedForm pack_amx_panels(const DenseShape& s, const SumRuns& runs, int32_t x_zero, const HostTensor& source,
                            Index index) {
@@ -50,7 +50,10 @@ template <class T>
 Result<std::unique_ptr<Call>> make_amx_call(const Problem& problem, const KernelOptions& options,
                                             const Epilogue& epilogue, const DenseShape& shape, const SumRuns& sum,
                                             const GemmScales* scales, std::unique_ptr<DenseRows<T>> rows,
-                                            const BindArgs& args);
+                                            const BindArgs& args, Dots dots = Dots::kAmx);
+const LineTiles& line_tiles(Dots dots);
+// What is subtracted from rows as these are multiplied.
+int32_t line_zero(Dots dots, const Problem& problem, const GemmScales& scales);
 double amx_cost_us(const AmxWork& work, const KernelOptions& options);
 
 }  // namespace wootz::cpu

@@ -4,11 +4,12 @@
 #include <immintrin.h>
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 
 #include "backends/cpu/dense/activation_avx512_inl.h"
 #include "backends/cpu/dense/amx_tile.h"
+#include "backends/cpu/dense/ends_avx512_inl.h"
+#include "backends/cpu/dense/pack_avx512_inl.h"
 #include "backends/cpu/simd/lanes_avx512_inl.h"
 
 namespace wootz::cpu {
@@ -144,34 +145,10 @@ inline void clip(__m512 low, __m512 high, Pair& p) {
   for (int j = 0; j < 4; ++j) p.v[j] = _mm512_min_ps(high, _mm512_max_ps(low, p.v[j]));
 }
 
-// With `least_zero` of values that are to be no less than 0.
 template <SumsEnd::Type kType>
 inline void store_bytes(const AmxUnit& u, const Columns& columns, const Pair& p, bool least_zero) {
-  __m512i q[4];
-#pragma GCC unroll 4
-  for (int j = 0; j < 4; ++j) q[j] = _mm512_cvtps_epi32(p.v[j]);
-  if (u.guarded) {
-#pragma GCC unroll 4
-    for (int j = 0; j < 4; ++j) {
-      const __mmask16 large = _mm512_cmp_ps_mask(p.v[j], _mm512_set1_ps(65536), _CMP_GT_OQ);
-      const __m512i known = _mm512_maskz_mov_epi32(_mm512_cmp_ps_mask(p.v[j], p.v[j], _CMP_ORD_Q), q[j]);
-      q[j] = _mm512_mask_mov_epi32(known, large, _mm512_set1_epi32(65536));
-    }
-  }
-  __m512i a = _mm512_packs_epi32(q[0], q[1]), b = _mm512_packs_epi32(q[2], q[3]);
-  if (u.zero != 0) {
-    const __m512i zero = _mm512_set1_epi16(static_cast<int16_t>(u.zero));
-    a = _mm512_adds_epi16(a, zero);
-    b = _mm512_adds_epi16(b, zero);
-  }
-  __m512i packed = kType == SumsEnd::Type::kU8 ? _mm512_packus_epi16(a, b) : _mm512_packs_epi16(a, b);
-  if (least_zero) {
-    const __m512i zero = _mm512_set1_epi8(static_cast<char>(u.zero));
-    packed = kType == SumsEnd::Type::kU8 ? _mm512_max_epu8(packed, zero) : _mm512_max_epi8(packed, zero);
-  }
-  // Packing goes by groups of four from each of the four vectors.
   const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-  const __m512i rows = _mm512_permutexvar_epi32(order, packed);
+  const __m512i rows = _mm512_permutexvar_epi32(order, packed<kType>(u, p.v, least_zero));
   const auto mask = static_cast<__mmask32>(columns.mask[0] | (uint32_t{columns.mask[1]} << 16));
   _mm256_mask_storeu_epi8(u.out + p.at[0], mask, _mm512_castsi512_si256(rows));
   _mm256_mask_storeu_epi8(u.out + p.at[1], mask, _mm512_extracti64x4_epi64(rows, 1));
@@ -186,8 +163,7 @@ inline void store(const AmxUnit& u, const Columns& columns, const Pair& p, bool 
     if constexpr (kType == SumsEnd::Type::kF32)
       _mm512_mask_storeu_ps(u.out + 4 * at, columns.mask[j % 2], p.v[j]);
     else
-      _mm256_mask_storeu_epi16(u.out + 2 * at, columns.mask[j % 2],
-                               reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(p.v[j])));
+      _mm256_mask_storeu_epi16(u.out + 2 * at, columns.mask[j % 2], rounded_to_bf16(p.v[j]));
   }
 }
 
@@ -258,24 +234,26 @@ void finish_any(const AmxUnit& u, Pending* pending, int64_t pairs) {
   });
 }
 
-// An operand that is added, or none (kI8 and kAdds false), and bounds, or none: in registers.
-template <bool kIntegers, SumsEnd::Type kStored, bool kAdds, SumsEnd::Type kAdded>
+// Roundings, or none, an operand that is added, or none (kI8 and kAdds false), and bounds, or none: in registers.
+template <bool kIntegers, SumsEnd::Type kStored, bool kAdds, SumsEnd::Type kAdded, Rounds kRounds = Rounds::kNone>
 void finish_plain(const AmxUnit& unit, Pending* pending, int64_t pairs) {
   // Copies that nothing else points to stay in registers.
-  const AmxUnit u = unit;
+  AmxUnit u = unit;
+  const Grids<kRounds> grids(&u);
   Pending from = *pending;
   const Columns columns(u, from.column);
   const bool has_bounds = u.num_ends > (kAdds ? 1 : 0);
-  const SumsEnd bounds = has_bounds ? u.ends[u.num_ends - 1] : SumsEnd();
+  const SumsEnd bounds = has_bounds ? *grids.bounds : SumsEnd();
   // Bytes are compared with 0 once they are bytes.
-  const bool is_relu = has_bounds && bounds.alpha == 0 && bounds.beta == std::numeric_limits<float>::infinity();
-  const bool least_zero = is_bytes(kStored) && is_relu, clips = has_bounds && !least_zero;
+  const bool least_zero = is_bytes(kStored) && has_bounds && is_relu(bounds), clips = has_bounds && !least_zero;
   std::optional<Added> added;
-  if constexpr (kAdds) added.emplace(u, u.ends[0]);
+  if constexpr (kAdds) added.emplace(u, *grids.added);
   const __m512 low = _mm512_set1_ps(bounds.alpha), high = _mm512_set1_ps(bounds.beta);
   each_pair<kIntegers>(
       u, columns, &from, pairs, [&](Pair & p) __attribute__((always_inline)) {
+        if constexpr (rounds_first(kRounds)) grids.first->round(p.v);
         if constexpr (kAdds) add<kAdded, false>(*added, columns, p);
+        if constexpr (rounds_last(kRounds)) grids.last->round(p.v);
         if (clips) clip(low, high, p);
         store<kStored>(u, columns, p, least_zero);
       });
@@ -315,25 +293,30 @@ Finish finish_active_of(Activation activation) {
   return finish_any<kIntegers, kStored>;
 }
 
+template <bool kIntegers, SumsEnd::Type kStored, bool kAdds, SumsEnd::Type kAdded>
+Finish finish_plain_of(Rounds rounds) {
+  if (rounds == Rounds::kFirst) return finish_plain<kIntegers, kStored, kAdds, kAdded, Rounds::kFirst>;
+  if constexpr (is_bytes(kStored) && kAdds && is_bytes(kAdded)) {
+    if (rounds == Rounds::kLast) return finish_plain<kIntegers, kStored, kAdds, kAdded, Rounds::kLast>;
+    if (rounds == Rounds::kBoth) return finish_plain<kIntegers, kStored, kAdds, kAdded, Rounds::kBoth>;
+  }
+  return finish_plain<kIntegers, kStored, kAdds, kAdded>;
+}
+
 template <bool kIntegers, SumsEnd::Type kStored>
 Finish finish_of(const AmxUnit& u) {
-  using Kind = SumsEnd::Kind;
-  const bool factor = u.num_ends == 2 && u.ends[1].kind == Kind::kLinear && u.ends[1].beta == 0;
-  if ((u.num_ends == 1 || factor) && u.ends[0].kind == Kind::kActivation)
-    return finish_active_of<kIntegers, kStored>(u.ends[0].activation);
   using Type = SumsEnd::Type;
-  const bool adds = u.num_ends > 0 && u.ends[0].kind == SumsEnd::Kind::kAdd && u.ends[0].beta == 0;
-  const int others = u.num_ends - (adds ? 1 : 0);
-  if (others > 1 || (others == 1 && u.ends[u.num_ends - 1].kind != SumsEnd::Kind::kClip))
-    return finish_any<kIntegers, kStored>;
-  if (!adds) return finish_plain<kIntegers, kStored, false, Type::kI8>;
-  switch (u.ends[0].type) {
-    case Type::kF32: return finish_plain<kIntegers, kStored, true, Type::kF32>;
-    case Type::kBf16: return finish_plain<kIntegers, kStored, true, Type::kBf16>;
-    case Type::kU8: return finish_plain<kIntegers, kStored, true, Type::kU8>;
+  const Ends ends = ends_of(u);
+  if (ends.active) return finish_active_of<kIntegers, kStored>(u.ends[0].activation);
+  if (!ends.plain) return finish_any<kIntegers, kStored>;
+  if (ends.added == nullptr) return finish_plain_of<kIntegers, kStored, false, Type::kI8>(ends.rounds);
+  switch (ends.added->type) {
+    case Type::kF32: return finish_plain_of<kIntegers, kStored, true, Type::kF32>(ends.rounds);
+    case Type::kBf16: return finish_plain_of<kIntegers, kStored, true, Type::kBf16>(ends.rounds);
+    case Type::kU8: return finish_plain_of<kIntegers, kStored, true, Type::kU8>(ends.rounds);
     case Type::kI8: break;
   }
-  return finish_plain<kIntegers, kStored, true, Type::kI8>;
+  return finish_plain_of<kIntegers, kStored, true, Type::kI8>(ends.rounds);
 }
 template <bool kIntegers>
 Finish finish_of(const AmxUnit& u) {

@@ -16,13 +16,16 @@ int64_t copied_stride(int64_t lines) { return (lines + (lines % 16 == 0 ? 1 : 0)
 
 int64_t positions_of(const AmxWork& w, int64_t rows) { return ceil_div(rows, w.grain) * w.positions - w.last; }
 
-// Tiles are multiplied while weights come from the last cache and results go out.
+// Tiles are multiplied, weights come from the last cache. Where units divide the columns, a part of the rows, of the
+// results and of what is added to them lies in other cores' caches.
 double unit_cycles(const AmxWork& w, const AmxUnits& u) {
-  const auto columns = static_cast<double>(ceil_div(u.columns, kAmxColumns) * kAmxColumns),
+  const auto columns = static_cast<double>(ceil_div(u.columns, w.tiles.columns) * w.tiles.columns),
              rows = static_cast<double>(u.rows), steps = static_cast<double>(w.steps);
   const double lines = static_cast<double>(whole_tiles(positions_of(w, u.rows), u.tile_rows)) * columns / kAmxColumns;
-  const double products = 1.4 * lines * steps + rows * columns / 4, weights = columns * steps * kAmxLine / 10;
-  return std::max(products, weights) + rows * (w.copied > 0 ? w.copied / 8 : w.held / 24) + 600;
+  const double products = w.tiles.line_cycles * lines * steps + rows * columns / 4,
+               weights = columns * steps * kAmxLine / 10,
+               remote = rows * (w.held + 1.5 * columns) / 6 * (1 - 1 / static_cast<double>(u.column_units));
+  return products + weights + remote + rows * (w.copied > 0 ? w.copied / 8 : w.held / 24) + 600;
 }
 
 void consider(const AmxWork& w, int64_t pieces, int64_t column_units, int threads, AmxUnits* best) {
@@ -31,10 +34,10 @@ void consider(const AmxWork& w, int64_t pieces, int64_t column_units, int thread
   u.rows = std::min(image, ceil_div(grains, pieces) * w.grain);
   if (w.images > 1 && image % u.rows != 0) return;
   u.row_units = w.images * ceil_div(image, u.rows);
-  u.columns = std::min(w.columns, ceil_div(ceil_div(w.columns, kAmxPanel), column_units) * kAmxPanel);
+  u.columns = std::min(w.columns, ceil_div(ceil_div(w.columns, w.tiles.panel), column_units) * w.tiles.panel);
   u.column_units = ceil_div(w.columns, u.columns);
   const int64_t positions = positions_of(w, u.rows);
-  u.tile_rows = w.tile_rows > 0 ? w.tile_rows : ceil_div(positions, ceil_div(positions, 16));
+  u.tile_rows = w.tile_rows > 0 ? w.tile_rows : ceil_div(positions, ceil_div(positions, w.tiles.most_rows));
   u.cycles = static_cast<double>(ceil_div(u.row_units * u.column_units, threads)) * unit_cycles(w, u);
   if (best->rows == 0 || u.cycles < best->cycles) *best = u;
 }
@@ -44,10 +47,11 @@ void consider(const AmxWork& w, int64_t pieces, int64_t column_units, int thread
 AmxUnits divide_for_amx(const AmxWork& w, int threads) {
   AmxUnits best;
   if (w.rows * w.columns == 0) return best;
-  const int64_t image = w.rows / w.images, most = ceil_div(ceil_div(image, w.grain), w.grain > 1 ? 1 : 16);
+  const int64_t image = w.rows / w.images,
+                most = ceil_div(ceil_div(image, w.grain), w.grain > 1 ? 1 : w.tiles.most_rows);
   const int64_t first = std::min(most, std::max<int64_t>(1, ceil_div(image * w.held, kHeld))),
                 many = std::max(1, threads);
-  for (int64_t columns = 1; columns <= std::min(ceil_div(w.columns, kAmxPanel), 2 * many); ++columns)
+  for (int64_t columns = 1; columns <= std::min(ceil_div(w.columns, w.tiles.panel), 2 * many); ++columns)
     for (int64_t pieces = first; pieces <= std::min(most, first + 2 * many); ++pieces)
       consider(w, pieces, columns, static_cast<int>(many), &best);
   // Images whose lines do not divide evenly: whole ones.
@@ -69,10 +73,11 @@ SumRuns amx_sum(const DenseShape& s, int64_t size, int64_t filter_width, bool ne
 int64_t amx_steps(const SumRuns& s, int64_t size) { return s.runs * ceil_div(s.run * size, kAmxLine); }
 
 template <class T>
-AmxRows<T>::AmxRows(const DenseShape& shape, const SumRuns& sum, std::unique_ptr<DenseRows<T>> rows)
-    : shape_(shape), sum_(sum), rows_(std::move(rows)), lines_(rows_->lines()) {
+AmxRows<T>::AmxRows(const DenseShape& shape, const SumRuns& sum, std::unique_ptr<DenseRows<T>> rows,
+                    const LineTiles& tiles, bool flipped)
+    : tiles_(tiles), flipped_(flipped), shape_(shape), sum_(sum), rows_(std::move(rows)), lines_(rows_->lines()) {
   const bool whole = size(shape.depth) % kAmxLine == 0;
-  mode_ = rows_->plain() && whole ? Mode::kInPlace : lines_ ? mode_of_lines() : Mode::kCopied;
+  mode_ = rows_->plain() && whole && !flipped_ ? Mode::kInPlace : lines_ ? mode_of_lines() : Mode::kCopied;
   stride_ = mode_ == Mode::kInPlace ? size(shape.depth)
             : by_lines()            ? size(shape.depth) * lines_->stride_width
                                     : copied_stride(amx_steps(sum, sizeof(T)));
@@ -81,7 +86,6 @@ AmxRows<T>::AmxRows(const DenseShape& shape, const SumRuns& sum, std::unique_ptr
 
 template <class T>
 typename AmxRows<T>::Mode AmxRows<T>::mode_of_lines() const {
-  constexpr int64_t kFewRows = 12;  // of a tile: it takes as long as one of 16 to set up
   const ImageLines& g = *lines_;
   const bool tap_runs = sum_.runs == shape_.taps,
              line_runs = sum_.runs == g.filter_lines && (g.dilation_width == 1 || g.filter_width == 1);
@@ -91,10 +95,10 @@ typename AmxRows<T>::Mode AmxRows<T>::mode_of_lines() const {
   // An image that is too large for a unit is not worth its lines; neither is one that a single tap reads in part.
   const int64_t line = pitch() * size(shape_.depth);
   if (g.out_width == 0 || line * (g.lines_for(1) + g.stride_lines) > kHeld) return Mode::kCopied;
-  const bool full = line_tile_rows() >= kFewRows, exact = g.out_width % line_tiles() == 0,
+  const bool full = line_tile_rows() >= tiles_.few_rows, exact = g.out_width % line_tiles() == 0,
              padded = g.pad_top > 0 || g.pad_left > 0 || g.reach(g.out_width) > g.in_width ||
                       g.lines_for(g.out_lines) > g.in_lines;
-  if (full && exact && !padded && exact_runs) return Mode::kImage;
+  if (full && exact && !padded && exact_runs && !flipped_) return Mode::kImage;
   if (shape_.taps == 1) return Mode::kCopied;
   if (g.stride_lines > 1 || g.stride_width > 1) return full ? Mode::kTiles : Mode::kCopied;
   return full && line_tile_rows() * line_tiles() <= pitch() ? Mode::kTiles : Mode::kPositions;
@@ -121,7 +125,7 @@ int64_t AmxRows<T>::pitch() const {
 
 template <class T>
 AmxWork AmxRows<T>::work() const {
-  AmxWork w{.rows = shape_.rows, .columns = shape_.columns, .steps = amx_steps(sum_, sizeof(T))};
+  AmxWork w{.tiles = tiles_, .rows = shape_.rows, .columns = shape_.columns, .steps = amx_steps(sum_, sizeof(T))};
   w.held = static_cast<double>(w.steps * kAmxLine);
   if (mode_ == Mode::kCopied) w.copied = w.held;
   if (!by_lines()) return w;
@@ -195,7 +199,22 @@ const char* AmxRows<T>::lines_of(const T* input, const DenseUnit& u, char* scrat
     return reinterpret_cast<const char*>(input + above * lines_->in_width * shape_.depth);
   }
   copy_lines(input, image, first, u.rows / lines_->out_width, reinterpret_cast<T*>(scratch));
+  flip(scratch, size(copied_pixels() * shape_.depth));
   return scratch;
+}
+
+template <class T>
+void AmxRows<T>::flip(char* scratch, int64_t bytes) const {
+  if (!flipped_) return;
+  constexpr uint64_t kHighest = 0x8080808080808080;
+  int64_t i = 0;
+  for (; i + 8 <= bytes; i += 8) {
+    uint64_t eight;
+    std::memcpy(&eight, scratch + i, sizeof eight);
+    eight ^= kHighest;
+    std::memcpy(scratch + i, &eight, sizeof eight);
+  }
+  for (; i < bytes; ++i) scratch[i] = static_cast<char>(scratch[i] ^ 0x80);
 }
 
 template <class T>
@@ -204,6 +223,7 @@ void AmxRows<T>::set(const T* input, const DenseUnit& u, char* scratch, AmxUnit*
   to->taps = taps_.data();
   to->num_taps = static_cast<int64_t>(taps_.size());
   to->lines = amx_steps(sum_, sizeof(T)) / to->num_taps;
+  if (to->num_taps == sum_.runs) to->last_quads = ceil_div((size(sum_.run) - 1) % kAmxLine + 1, 4);
   to->tile_rows = tile_rows_;
   to->num_rows = u.rows;
   if (by_lines()) {
@@ -219,6 +239,7 @@ void AmxRows<T>::set(const T* input, const DenseUnit& u, char* scratch, AmxUnit*
   const int64_t full = u.rows / tile_rows_ * tile_rows_;
   if (mode_ == Mode::kCopied) {
     rows_->copy(input, u.row, u.rows, sum_, reinterpret_cast<T*>(scratch), stride_ / size(1));
+    flip(scratch, u.rows * stride_);
     to->rows = scratch;
     to->tail = scratch + full * stride_;
     return;

@@ -16,8 +16,18 @@ namespace wootz::cpu {
 SumRuns amx_sum(const DenseShape& shape, int64_t size = 1, int64_t filter_width = 1, bool neighbours = false);
 int64_t amx_steps(const SumRuns& sum, int64_t size);  // lines of kAmxLine bytes
 
+// What computes the products.
+struct LineTiles {
+  int64_t most_rows = 16, few_rows = 12;             // of a tile; fewer than the latter take as long as those
+  int64_t panel = kAmxPanel, columns = kAmxColumns;  // at once; the last panel has a multiple of the latter
+  double line_cycles = 1.4;                          // of a row's line by a tile of weights
+  bool unsigned_rows = false;                        // of u8 alone: i8 is copied, 128 higher
+};
+inline constexpr LineTiles kAmxTiles, kVnniTiles{14, 4, 64, 64, 8.5, true};
+
 // What there is to divide among threads.
 struct AmxWork {
+  LineTiles tiles = kAmxTiles;
   int64_t rows = 0, columns = 0, steps = 0;
   int64_t images = 1, grain = 1;  // units are multiples of `grain` rows and lie in one of `images` images
   int64_t positions = 1;          // rows of tiles for each `grain` of results,
@@ -36,7 +46,9 @@ AmxUnits divide_for_amx(const AmxWork& work, int threads);
 template <class T>
 class AmxRows {
  public:
-  AmxRows(const DenseShape& shape, const SumRuns& sum, std::unique_ptr<DenseRows<T>> rows);
+  // `flipped`: the highest bit of each byte is turned over.
+  AmxRows(const DenseShape& shape, const SumRuns& sum, std::unique_ptr<DenseRows<T>> rows,
+          const LineTiles& tiles = kAmxTiles, bool flipped = false);
 
   AmxWork work() const;
   // Units of `units.rows` rows from here on.
@@ -54,13 +66,16 @@ class AmxRows {
   Mode mode_of_lines() const;
   void set_taps();
   int64_t pitch() const;  // from line to line, in pixels
-  int64_t line_tiles() const { return ceil_div(lines_->out_width, 16); }
+  int64_t line_tiles() const { return ceil_div(lines_->out_width, tiles_.most_rows); }
   int64_t line_tile_rows() const { return ceil_div(lines_->out_width, line_tiles()); }
   int64_t unit_lines() const { return ceil_div(unit_rows_, lines_->out_width); }
   int64_t copied_pixels() const;
   void copy_lines(const T* input, int64_t image, int64_t first, int64_t count, T* to) const;
   const char* lines_of(const T* input, const DenseUnit& unit, char* scratch) const;
+  void flip(char* scratch, int64_t bytes) const;
 
+  LineTiles tiles_;
+  bool flipped_ = false;
   DenseShape shape_;
   SumRuns sum_;
   std::unique_ptr<DenseRows<T>> rows_;

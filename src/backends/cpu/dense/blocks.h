@@ -15,8 +15,8 @@
 namespace wootz::cpu {
 
 // How products are summed: by vectors, by VPMADDUBSW with weights in groups (quads_pack.h), by half the multiplications
-// (crossed_tile.cpp), by tiles of AMX.
-enum class Dots : uint8_t { kVectors, kQuads, kCrossed, kAmx };
+// (crossed_tile.cpp), by VNNI, by tiles of AMX.
+enum class Dots : uint8_t { kVectors, kQuads, kCrossed, kVnni, kAmx };
 
 struct DenseShape {
   int64_t rows = 0, columns = 0, taps = 1, depth = 0;  // depth: elements of a tap

@@ -11,6 +11,7 @@
 #include "backends/cpu/dense/copy_runs.h"
 #include "backends/cpu/dense/int8.h"
 #include "backends/cpu/dense/quads.h"
+#include "backends/cpu/dense/vnni_pack.h"
 #include "backends/cpu/function_kernel.h"
 
 namespace wootz::cpu {
@@ -197,13 +198,14 @@ class ConvKernel final : public Kernel {
     if (type() == DType::kBF16) return std::optional(pack_bf16_panels(s, source, index));
     WOOTZ_ASSIGN_OR_RETURN(const GemmScales scales, dense_int8_scales(problem_, s));
     if (kAmx) return std::optional(pack_amx_panels<int8_t>(s, sum(), scales.x_zero, source, index));
+    if (kLines) return std::optional(pack_vnni_panels(s, sum(), line_zero(kDots, problem_, scales), source, index));
     if (kQuads)
       return std::optional(
           pack_quad_panels(s, quads_form(kDots, options_.isa), quads_offset(problem_, scales), source, index));
     return std::optional(pack_int8_panels(s, int8_ops(options_.isa), scales.w_zero, source, index));
   }
 
-  int in_place(int) const override { return kAmx ? amx_in_place(problem_) : -1; }
+  int in_place(int) const override { return kLines ? amx_in_place(problem_) : -1; }
 
   Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
     if (args.inputs.size() != problem_.inputs.size() || args.outputs.size() != 1)
@@ -224,9 +226,9 @@ class ConvKernel final : public Kernel {
                             std::make_unique<ImageRows<uint16_t>>(params_, x, w, y, uint16_t{0}), args);
     WOOTZ_ASSIGN_OR_RETURN(const GemmScales scales, dense_int8_scales(problem_, s));
     const auto zero = static_cast<uint8_t>(scales.x_zero);  // for i8 the same bits
-    if (kAmx)
+    if (kLines)
       return make_amx_call<uint8_t>(problem_, options_, epilogue_, s, sum(), &scales,
-                                    std::make_unique<ImageRows<uint8_t>>(params_, x, w, y, zero), args);
+                                    std::make_unique<ImageRows<uint8_t>>(params_, x, w, y, zero), args, kDots);
     if (kQuads)
       return make_quads_call(kDots, problem_, options_, epilogue_, s, scales,
                              std::make_unique<ImageRows<uint8_t>>(params_, x, w, y, zero), args);
@@ -235,7 +237,7 @@ class ConvKernel final : public Kernel {
   }
 
  private:
-  static constexpr bool kAmx = kDots == Dots::kAmx;
+  static constexpr bool kAmx = kDots == Dots::kAmx, kLines = kAmx || kDots == Dots::kVnni;
   static constexpr bool kQuads = kDots == Dots::kQuads || kDots == Dots::kCrossed;
   DType type() const { return problem_.inputs[1].dtype; }
   SumRuns sum() const { return sum_of(problem_, params_); }
@@ -274,12 +276,13 @@ double conv_quads_cost_us(const Problem& p, const KernelOptions& options) {
   return quads_cost_us(kDots, p, s, options) * addresses(s);
 }
 
-template <class T>
-double conv_amx_cost_us(const Problem& p, const KernelOptions& options) {
+template <class T, Dots kDots>
+double conv_lines_cost_us(const Problem& p, const KernelOptions& options) {
   const Dims &x = p.inputs[0].dims, &w = p.inputs[1].dims, &y = p.outputs[0].dims;
   const Result<ConvForm> form = read_conv(p);
   if (!form.ok()) return 0;
-  const AmxRows<T> rows(shape_of(p, y), sum_of(p, *form), std::make_unique<ImageRows<T>>(*form, x, w, y, T{0}));
+  const AmxRows<T> rows(shape_of(p, y), sum_of(p, *form), std::make_unique<ImageRows<T>>(*form, x, w, y, T{0}),
+                        line_tiles(kDots));
   return amx_cost_us(rows.work(), options);
 }
 
@@ -303,15 +306,26 @@ const KernelEntry conv_i8_channels_last_crossed{Family::kConv,
                                                 create_conv<Dots::kCrossed>,
                                                 true,
                                                 conv_quads_cost_us<Dots::kCrossed>};
+const KernelEntry conv_i8_channels_last_vnni{Family::kConv,
+                                             kSchemeChannelsLast,
+                                             applies_to_unshifted_int8,
+                                             create_conv<Dots::kVnni>,
+                                             true,
+                                             conv_lines_cost_us<uint8_t, Dots::kVnni>,
+                                             Needs::kVnni};
 const KernelEntry conv_i8_channels_last_amx{Family::kConv,
                                             kSchemeChannelsLast,
                                             applies_to_unshifted_int8,
                                             create_conv<Dots::kAmx>,
                                             true,
-                                            conv_amx_cost_us<uint8_t>,
+                                            conv_lines_cost_us<uint8_t, Dots::kAmx>,
                                             Needs::kAmxInt8};
-const KernelEntry conv_bf16_channels_last_amx{
-    Family::kConv, kSchemeChannelsLast,        applies_to_bf16, create_conv<Dots::kAmx>,
-    true,          conv_amx_cost_us<uint16_t>, Needs::kAmxBf16};
+const KernelEntry conv_bf16_channels_last_amx{Family::kConv,
+                                              kSchemeChannelsLast,
+                                              applies_to_bf16,
+                                              create_conv<Dots::kAmx>,
+                                              true,
+                                              conv_lines_cost_us<uint16_t, Dots::kAmx>,
+                                              Needs::kAmxBf16};
 
 }  // namespace wootz::cpu

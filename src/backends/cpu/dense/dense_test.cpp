@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "backends/cpu/dense/blocks.h"
+#include "backends/cpu/native_provider.h"
 #include "backends/cpu/testing/kernel_runner.h"
 
 namespace wootz::cpu {
@@ -18,17 +19,19 @@ int64_t pick(std::mt19937_64& rng, int64_t low, int64_t high) {
 struct Kernels {
   const char *name, *gemm, *conv;
   DType type;  // f32, BF16 or i8
-  bool amx, weight_zero = true;
+  Needs needs = Needs::kNothing;
+  bool weight_zero = true;
   bool quantized() const { return type == DType::kI8; }
 };
 constexpr Kernels kKernels[] = {
-    {"f32", "gemm_f32_tiled", "conv_f32_channels_last_tiled", DType::kF32, false},
-    {"i8", "gemm_i8_pairs", "conv_i8_channels_last_pairs", DType::kI8, false},
-    {"i8_quads", "gemm_i8_quads", "conv_i8_channels_last_quads", DType::kI8, false, false},
-    {"i8_crossed", "gemm_i8_crossed", "conv_i8_channels_last_crossed", DType::kI8, false, false},
-    {"i8_amx", "gemm_i8_amx", "conv_i8_channels_last_amx", DType::kI8, true},
-    {"bf16", "gemm_bf16_tiled", "conv_bf16_channels_last_tiled", DType::kBF16, false},
-    {"bf16_amx", "gemm_bf16_amx", "conv_bf16_channels_last_amx", DType::kBF16, true},
+    {"f32", "gemm_f32_tiled", "conv_f32_channels_last_tiled", DType::kF32},
+    {"i8", "gemm_i8_pairs", "conv_i8_channels_last_pairs", DType::kI8},
+    {"i8_quads", "gemm_i8_quads", "conv_i8_channels_last_quads", DType::kI8, Needs::kNothing, false},
+    {"i8_crossed", "gemm_i8_crossed", "conv_i8_channels_last_crossed", DType::kI8, Needs::kNothing, false},
+    {"i8_vnni", "gemm_i8_vnni", "conv_i8_channels_last_vnni", DType::kI8, Needs::kVnni, false},
+    {"i8_amx", "gemm_i8_amx", "conv_i8_channels_last_amx", DType::kI8, Needs::kAmxInt8, false},
+    {"bf16", "gemm_bf16_tiled", "conv_bf16_channels_last_tiled", DType::kBF16},
+    {"bf16_amx", "gemm_bf16_amx", "conv_bf16_channels_last_amx", DType::kBF16, Needs::kAmxBf16},
 };
 
 // Operands in f32, BF16, or in 8 bits with zero points. Scales and biases of the latter are powers of two and multiples
@@ -40,7 +43,7 @@ class Operands {
     if (!quantized_) return;
     x_type_ = pick(rng, 0, 1) == 0 ? DType::kU8 : DType::kI8;
     x_zero_ = static_cast<double>(x_type_ == DType::kU8 ? pick(rng, 0, 255) : pick(rng, -128, 127));
-    w_zero_ = static_cast<double>(!k.amx && k.weight_zero && pick(rng, 0, 2) == 0 ? pick(rng, -128, 127) : 0);
+    w_zero_ = static_cast<double>(k.weight_zero && pick(rng, 0, 2) == 0 ? pick(rng, -128, 127) : 0);
     scale_.resize(static_cast<size_t>(pick(rng, 0, 3) == 0 ? 1 : columns));
     for (double& s : scale_) s = std::ldexp(1.0, static_cast<int>(pick(rng, -9, -6)));
     const auto quantize = [&](auto* params) {
@@ -80,25 +83,52 @@ class Operands {
 
 class DenseTest : public testing::TestWithParam<Kernels> {
   void SetUp() override {
-    const CpuInfo& cpu = cpu_info();
-    const bool amx = GetParam().quantized() ? cpu.amx_int8 : cpu.amx_bf16;
-    if (GetParam().amx) WOOTZ_NEEDS_ISA(amx && usable_isa() == Isa::kAvx512, "amx");
+    const Needs needs = GetParam().needs;
+    if (needs != Needs::kNothing)
+      WOOTZ_NEEDS_ISA(check_needs(needs, {.isa = usable_isa(), .amx = amx_allowed()}).ok(),
+                      needs == Needs::kVnni ? "avx512_vnni" : "amx");
   }
 };
 
 // The type of a residual; kInvalid: there is none.
 DType residual_of(int kind) {
-  return kind == 1 || kind == 3 ? DType::kF32 : kind == 6 ? DType::kI8 : kind == 7 ? DType::kU8 : DType::kInvalid;
+  constexpr DType kNo = DType::kInvalid, kF32 = DType::kF32, kI8 = DType::kI8, kU8 = DType::kU8;
+  constexpr DType kResiduals[] = {kNo, kF32, kNo, kF32, kNo, kNo, kI8, kU8, kNo, kI8, kNo, kU8, kNo, kU8};
+  return kResiduals[kind];
+}
+
+// Q and DQ, then what the kinds from 9 on have after them: a residual and another such pair; an activation; a residual
+// in float; bounds; and a pair after a residual alone.
+uint16_t rounded(PointwiseExpr* e, uint16_t v, DType type, double scale, double zero) {
+  const uint16_t step = e->constant(scale, DType::kF32), offset = e->constant(zero, DType::kF32);
+  const uint16_t q = e->push(PwOp::kCast, DType::kF32, e->push(PwOp::kQuantize, type, v, step, offset));
+  return e->push(PwOp::kMul, DType::kF32, e->push(PwOp::kSub, DType::kF32, q, offset), step);
+}
+uint16_t with_roundings(PointwiseExpr* e, int kind, uint16_t v) {
+  const auto number = [&](double x) { return e->constant(x, DType::kF32); };
+  if (kind != 13)
+    v = rounded(e, v, kind == 11 ? DType::kI8 : DType::kU8, kind == 10 ? 0.0625 : 0.5, kind == 11 ? -3 : 120);
+  if (residual_of(kind) != DType::kInvalid) {
+    const uint16_t read = e->push(PwOp::kCast, DType::kF32, e->input(1, residual_of(kind)));
+    v = e->push(PwOp::kAdd, DType::kF32, v, e->push(PwOp::kMul, DType::kF32, read, number(0.25)));
+  }
+  if (kind == 11) return e->push(PwOp::kRelu, DType::kF32, v);
+  if (kind == 9 || kind == 13) v = rounded(e, v, DType::kU8, 1, 128);
+  if (kind == 9 || kind == 12) v = e->push(PwOp::kRelu, DType::kF32, v);
+  if (kind == 10) v = e->push(PwOp::kGeluErf, DType::kF32, v);
+  return e->push(PwOp::kQuantize, kind == 10 ? DType::kI8 : DType::kU8, v, number(0.5), number(kind == 9 ? 0 : 5));
 }
 
 // Nothing, a residual and bounds that the tile itself finishes, and what goes through the engine; kinds from 5 on give
-// bytes: of a residual in bytes, of the result's own type or not, and of an activation.
-constexpr int kFloatKinds = 5, kKinds = 9;
+// bytes: of a residual in bytes, of the result's own type or not, and of an activation; but for one of those with
+// roundings between.
+constexpr int kFloatKinds = 5, kRoundings = 9, kKinds = 14;
 PointwiseExpr epilogue(int kind, bool quantized) {
   PointwiseExpr e;
   if (kind == 0) return e;
   uint16_t v = e.input(0, DType::kF32);
   const auto number = [&](double x) { return e.constant(x, DType::kF32); };
+  if (kind >= kRoundings) v = with_roundings(&e, kind, v);
   if (kind == 6 || kind == 7) {
     const uint16_t read = e.push(PwOp::kCast, DType::kF32, e.input(1, residual_of(kind)));
     const uint16_t moved = e.push(PwOp::kSub, DType::kF32, read, number(kind == 6 ? -3 : 100));
@@ -136,7 +166,7 @@ void finish(Problem* p, std::vector<HostTensor>* inputs, const HostTensor& sums,
   options.tolerance = kind >= kFloatKinds ? 0 : 2e-5;
   // Activations of BF16 kernels are right to 2^-12; what lies next to a border between two bytes may become either.
   if (kind == 4 && kernels.type == DType::kBF16) options.tolerance = 5e-4;
-  if (kind == 8) {
+  if (kind == 8 || kind == 10) {
     double largest = 1;
     for (int64_t i = 0; i < want.volume(); ++i) largest = std::max(largest, std::fabs(want.get_f64(i)));
     options.tolerance = 1.001 / largest;

@@ -23,7 +23,7 @@ class DepthwiseBytesCall final : public Call {
   bool is_signed = false;
   SumsFinish finish;
   std::vector<float> scale;  // to the end of the last panel
-  float most = 0;            // what sums and operands in bytes come to, without the bias
+  LargestResult most;        // what sums and operands in bytes come to, without the bias
   std::vector<uint8_t> outside;
 
   size_t workspace() const override { return scale.size() * sizeof(float) + 64; }
@@ -54,7 +54,7 @@ class DepthwiseBytesCall final : public Call {
       bias[c] = finish.shift + (has ? finish.factor * from[c] : 0);
       largest = std::max(largest, std::fabs(bias[c]));
     }
-    e->guarded = finish.may_be_nan || !(most + largest < kFitsInteger);
+    e->guarded = finish.may_be_nan || !(most.with(largest) < kFitsInteger);
     e->scale = scale.data();
     e->bias = bias;
     e->ends = finish.ends.data();

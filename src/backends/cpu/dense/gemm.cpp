@@ -7,6 +7,7 @@
 #include "backends/cpu/dense/copy_runs.h"
 #include "backends/cpu/dense/int8.h"
 #include "backends/cpu/dense/quads.h"
+#include "backends/cpu/dense/vnni_pack.h"
 #include "backends/cpu/function_kernel.h"
 
 namespace wootz::cpu {
@@ -107,13 +108,15 @@ class GemmKernel final : public Kernel {
     if (type() == DType::kBF16) return std::optional(pack_bf16_panels(s, source, index));
     WOOTZ_ASSIGN_OR_RETURN(const GemmScales scales, dense_int8_scales(problem_, s));
     if (kAmx) return std::optional(pack_amx_panels<int8_t>(s, amx_sum(s), scales.x_zero, source, index));
+    if (kLines)
+      return std::optional(pack_vnni_panels(s, amx_sum(s), line_zero(kDots, problem_, scales), source, index));
     if (kQuads)
       return std::optional(
           pack_quad_panels(s, quads_form(kDots, options_.isa), quads_offset(problem_, scales), source, index));
     return std::optional(pack_int8_panels(s, int8_ops(options_.isa), scales.w_zero, source, index));
   }
 
-  int in_place(int) const override { return kAmx ? amx_in_place(problem_) : -1; }
+  int in_place(int) const override { return kLines ? amx_in_place(problem_) : -1; }
 
   Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
     if (args.inputs.size() != problem_.inputs.size() || args.outputs.size() != 1)
@@ -127,9 +130,9 @@ class GemmKernel final : public Kernel {
     if (type() == DType::kBF16)
       return make_bf16_call(problem_, options_, epilogue_, s, std::make_unique<MatrixRows<uint16_t>>(s.depth), args);
     WOOTZ_ASSIGN_OR_RETURN(const GemmScales scales, dense_int8_scales(problem_, s));
-    if (kAmx)
+    if (kLines)
       return make_amx_call<uint8_t>(problem_, options_, epilogue_, s, amx_sum(s), &scales,
-                                    std::make_unique<MatrixRows<uint8_t>>(s.depth), args);
+                                    std::make_unique<MatrixRows<uint8_t>>(s.depth), args, kDots);
     if (kQuads)
       return make_quads_call(kDots, problem_, options_, epilogue_, s, scales,
                              std::make_unique<MatrixRows<uint8_t>>(s.depth), args);
@@ -138,7 +141,7 @@ class GemmKernel final : public Kernel {
   }
 
  private:
-  static constexpr bool kAmx = kDots == Dots::kAmx;
+  static constexpr bool kAmx = kDots == Dots::kAmx, kLines = kAmx || kDots == Dots::kVnni;
   static constexpr bool kQuads = kDots == Dots::kQuads || kDots == Dots::kCrossed;
   DType type() const { return problem_.inputs[1].dtype; }
 
@@ -172,11 +175,12 @@ double gemm_quads_cost_us(const Problem& p, const KernelOptions& options) {
   return s.ok() ? quads_cost_us(kDots, p, *s, options) : 0;
 }
 
-template <class T>
-double gemm_amx_cost_us(const Problem& p, const KernelOptions& options) {
+template <class T, Dots kDots>
+double gemm_lines_cost_us(const Problem& p, const KernelOptions& options) {
   const Result<DenseShape> s = shape_of(p, operand_dims(p.inputs), p.outputs[0].dims);
-  return s.ok() ? amx_cost_us(AmxRows<T>(*s, amx_sum(*s), std::make_unique<MatrixRows<T>>(s->depth)).work(), options)
-                : 0;
+  if (!s.ok()) return 0;
+  const AmxRows<T> rows(*s, amx_sum(*s), std::make_unique<MatrixRows<T>>(s->depth), line_tiles(kDots));
+  return amx_cost_us(rows.work(), options);
 }
 
 }  // namespace
@@ -199,11 +203,18 @@ const KernelEntry gemm_i8_crossed{Family::kGemm,
                                   create_gemm<Dots::kCrossed>,
                                   true,
                                   gemm_quads_cost_us<Dots::kCrossed>};
+const KernelEntry gemm_i8_vnni{Family::kGemm,
+                               kSchemeLinear,
+                               applies_to_unshifted_int8,
+                               create_gemm<Dots::kVnni>,
+                               true,
+                               gemm_lines_cost_us<uint8_t, Dots::kVnni>,
+                               Needs::kVnni};
 const KernelEntry gemm_i8_amx{Family::kGemm,           kSchemeLinear, applies_to_unshifted_int8,
-                              create_gemm<Dots::kAmx>, true,          gemm_amx_cost_us<uint8_t>,
+                              create_gemm<Dots::kAmx>, true,          gemm_lines_cost_us<uint8_t, Dots::kAmx>,
                               Needs::kAmxInt8};
 const KernelEntry gemm_bf16_amx{Family::kGemm,           kSchemeLinear, applies_to_bf16,
-                                create_gemm<Dots::kAmx>, true,          gemm_amx_cost_us<uint16_t>,
+                                create_gemm<Dots::kAmx>, true,          gemm_lines_cost_us<uint16_t, Dots::kAmx>,
                                 Needs::kAmxBf16};
 
 }  // namespace wootz::cpu

@@ -176,7 +176,7 @@ class QuadsCall final : public UnitsCall {
 
   QuadsEnd end(const RunArgs& args, const DenseUnit& u, int32_t* sums, float* added) const {
     QuadsEnd e;
-    const float most = most_ + set_bias(args, u, added);
+    const float most = most_.with(set_bias(args, u, added));
     e.guarded = finish_.may_be_nan || !(most < kFitsInteger);
     e.sums = sums;
     e.stride = blocks_.unit_columns;
@@ -206,7 +206,7 @@ class QuadsCall final : public UnitsCall {
   std::unique_ptr<DenseRows<uint8_t>> rows_;
   SumsFinish finish_;
   std::vector<float> scale_;  // to the end of the last panel
-  float most_ = 0;            // what sums and operands in bytes come to, without the bias
+  LargestResult most_;        // what sums and operands in bytes come to, without the bias
   uint8_t flip_ = 0;
   bool direct_ = false;  // all that follows is in `finish_`
 };

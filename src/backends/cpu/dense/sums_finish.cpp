@@ -68,27 +68,40 @@ std::optional<SumsEnd> from_operand(const Problem& p, const dnn::ChainOp& op) {
       .kind = Kind::kAdd, .type = *type, .alpha = op.alpha, .beta = op.beta, .input = static_cast<int>(input)};
 }
 
-// `by` > 0 times all that ends[0, count) and the sums give.
-void multiply(SumsFinish* f, size_t count, float by) {
-  f->factor *= by;
-  f->shift *= by;
-  for (size_t i = 0; i < count; ++i) {
-    SumsEnd& e = f->ends[i];
-    if (e.kind != Kind::kLinear) e.alpha *= by;
-    e.beta *= by;
+// alpha * x + beta of ends[at], alpha > 0, goes into the linear end ahead of it, or into the sums' factor and shift,
+// where all ends between can take it. False: it stays.
+bool fold_linear(SumsFinish* f, size_t at) {
+  const SumsEnd e = f->ends[at];
+  if (!(e.alpha > 0)) return false;
+  size_t first = at;
+  while (first > 0 && (f->ends[first - 1].kind == Kind::kClip || f->ends[first - 1].kind == Kind::kAdd)) --first;
+  if (first > 0 && f->ends[first - 1].kind != Kind::kLinear) return false;
+  float &factor = first > 0 ? f->ends[first - 1].alpha : f->factor,
+        &shift = first > 0 ? f->ends[first - 1].beta : f->shift;
+  factor *= e.alpha;
+  shift = shift * e.alpha + e.beta;
+  for (size_t i = first; i < at; ++i) {
+    SumsEnd& between = f->ends[i];
+    const float moved = between.kind == Kind::kClip ? e.beta : 0;
+    between.alpha = between.alpha * e.alpha + moved;
+    between.beta = between.beta * e.alpha + moved;
   }
+  f->ends.erase(f->ends.begin() + static_cast<std::ptrdiff_t>(at));
+  return true;
+}
+void fold_linears(SumsFinish* f) {
+  for (size_t at = 0; at < f->ends.size();)
+    if (f->ends[at].kind != Kind::kLinear || !fold_linear(f, at)) ++at;
 }
 
-// A last factor goes into what is ahead of it, if all of that can take it.
-void fold_last_factor(SumsFinish* f) {
-  if (f->ends.empty() || f->ends.back().kind != Kind::kLinear || f->ends.back().beta != 0) return;
-  const float by = f->ends.back().alpha;
-  const auto holds = [](const SumsEnd& e) {
-    return e.kind == Kind::kClip || e.kind == Kind::kAdd || e.kind == Kind::kLinear;
-  };
-  if (!(by > 0) || !std::all_of(f->ends.begin(), f->ends.end(), holds)) return;
-  f->ends.pop_back();
-  multiply(f, f->ends.size(), by);
+// A shift after a linear end is a part of it.
+void fold_shifts(SumsFinish* f) {
+  for (size_t i = 0; i + 1 < f->ends.size(); ++i) {
+    SumsEnd &linear = f->ends[i], &added = f->ends[i + 1];
+    if (linear.kind != Kind::kLinear || added.kind != Kind::kAdd) continue;
+    linear.beta += added.beta;
+    added.beta = 0;
+  }
 }
 
 // Factors and shifts ahead of everything else belong to the sums' scales.
@@ -111,6 +124,20 @@ void drop_last_bounds(SumsFinish* f) {
   const float low = f->type == Type::kU8 ? 0 : -128, high = f->type == Type::kU8 ? 255 : 127;
   const auto zero = static_cast<float>(f->zero);
   if (f->ends.back().alpha + zero <= low && f->ends.back().beta + zero >= high) f->ends.pop_back();
+}
+
+// Bounds of a rounding ahead of the last one, beyond which that one saturates anyway.
+void open_inner_bounds(SumsFinish* f) {
+  const size_t n = f->ends.size();
+  if (n < 3 || f->may_be_nan || f->ends[n - 1].kind != Kind::kLinear || f->ends[n - 2].kind != Kind::kClip) return;
+  const SumsEnd& linear = f->ends[n - 1];
+  SumsEnd& bounds = f->ends[n - 2];
+  if (!(linear.alpha > 0) || f->ends[n - 3].kind != Kind::kRound) return;
+  constexpr float kSurely = 0.51f;  // of a step: halves are rounded to even
+  const float low = f->type == Type::kU8 ? 0 : -128, high = f->type == Type::kU8 ? 255 : 127;
+  const auto stored = [&](float x) { return x * linear.alpha + linear.beta + static_cast<float>(f->zero); };
+  if (stored(bounds.alpha) < low + 1 - kSurely) bounds.alpha = -HUGE_VALF;
+  if (stored(bounds.beta) > high - 1 + kSurely) bounds.beta = HUGE_VALF;
 }
 
 bool is_approximate(const SumsEnd& e) {
@@ -144,41 +171,54 @@ bool append(const Problem& p, const dnn::ChainOp& op, SumsFinish* f) {
 
 }  // namespace
 
-std::optional<SumsFinish> read_sums_finish(const Problem& p) {
-  const std::optional<Type> type = type_of(p.outputs[0].dtype);
-  if (!type) return std::nullopt;
+std::optional<SumsFinish> read_sums_finish(const Problem& p, Tables tables) {
   SumsFinish f;
+  PointwiseExpr epilogue = p.epilogue;
+  std::optional<Type> type = type_of(p.outputs[0].dtype);
+  if (!type) return std::nullopt;
+  if (tables == Tables::kYes) {
+    if (std::optional<TabledExpr> split = split_at_bytes(epilogue); split) {
+      f.table = std::make_shared<const ByteTable>(split->table);
+      epilogue = std::move(split->head);
+      type = type_of(epilogue.output_type());
+    }
+  }
   f.type = *type;
   f.may_be_nan = p.inputs[0].dtype == DType::kBF16;
-  if (p.epilogue.empty()) return is_bytes(*type) ? std::nullopt : std::optional(f);
-  const dnn::Chain chain = dnn::linear_chain(p.epilogue);
+  if (epilogue.empty()) return is_bytes(*type) ? std::nullopt : std::optional(f);
+  const dnn::Chain chain = dnn::linear_chain(epilogue);
   if (!chain.complete) return std::nullopt;
   const bool quantizes = !chain.ops.empty() && chain.ops.back().kind == dnn::ChainOp::Kind::kQuantize;
   if (quantizes != is_bytes(*type)) return std::nullopt;
   for (const dnn::ChainOp& op : chain.ops)
     if (!append(p, op, &f)) return std::nullopt;
-  if (quantizes) fold_last_factor(&f);
+  if (quantizes) fold_linears(&f);
   fold_first(&f);
+  fold_shifts(&f);
   if (quantizes) drop_last_bounds(&f);
+  if (quantizes) open_inner_bounds(&f);
   return f;
 }
 
-std::optional<SumsFinish> read_sums_finish(const Problem& p, const BindArgs& args) {
-  std::optional<SumsFinish> f = read_sums_finish(p);
+std::optional<SumsFinish> read_sums_finish(const Problem& p, const BindArgs& args, Tables tables) {
+  std::optional<SumsFinish> f = read_sums_finish(p, tables);
   const auto fits = [&](const SumsEnd& e) {
     return e.input < 0 || args.inputs[static_cast<size_t>(e.input)] == args.outputs[0];
   };
   return f && std::all_of(f->ends.begin(), f->ends.end(), fits) ? f : std::nullopt;
 }
 
-float largest_result(const SumsFinish& f, int64_t products, std::span<const float> scales) {
+LargestResult largest_result(const SumsFinish& f, int64_t products, std::span<const float> scales) {
   // The largest product of two bytes, as many as there are; a NaN anywhere is not below a limit either.
   const float sums = 255.0f * 128.0f * static_cast<float>(products);
-  float most = 0;
-  for (const float scale : scales) most = std::max(most, sums * std::fabs(scale));
+  LargestResult most;
+  for (const float scale : scales) most.sums = std::max(most.sums, sums * std::fabs(scale));
   for (const SumsEnd& e : f.ends) {
-    if (e.kind == Kind::kAdd) most += 255 * std::fabs(e.alpha) + std::fabs(e.beta);
-    if (e.kind == Kind::kLinear || e.kind == Kind::kActivation) most = HUGE_VALF;
+    const float alpha = std::fabs(e.alpha), beta = std::fabs(e.beta);
+    if (e.kind == Kind::kAdd) most.sums += 255 * alpha + beta;
+    if (e.kind == Kind::kClip && std::isfinite(std::max(alpha, beta))) most = {std::max(alpha, beta), 0};
+    if (e.kind == Kind::kLinear) most = {most.sums * alpha + beta, most.of_bias * alpha};
+    if (e.kind == Kind::kActivation) most.sums = HUGE_VALF;
   }
   return most;
 }
