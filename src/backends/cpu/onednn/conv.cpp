@@ -20,7 +20,7 @@ bool misplaces_corrections(const ConvForm& c, int64_t outputs) {
 bool writes_beyond(const Problem& p, const ConvForm& c) {
   const int64_t of_group = c.out_channels(p) / c.groups;
   const bool by_channel = of_group == 1 && p.inputs[0].dims[1] == c.groups;
-  return p.inputs[0].dtype == DType::kBF16 && cpu_info().amx_bf16 && of_group % kBlock != 0 && !by_channel;
+  return p.inputs[0].dtype == DType::kBF16 && of_group % kBlock != 0 && !by_channel;
 }
 
 Result<DenseTraits> conv_traits(const Problem& p) {
@@ -31,7 +31,7 @@ Result<DenseTraits> conv_traits(const Problem& p) {
   WOOTZ_RETURN_IF_ERROR(read_quantization(p, c.out_channels(p), &traits));
   if (traits.quantized && misplaces_corrections(c, c.out_channels(p)))
     return unsupported("oneDNN: 8-bit convolution in {} groups with {} outputs in all", c.groups, c.out_channels(p));
-  if (writes_beyond(p, c)) return unsupported("oneDNN: BF16 by AMX with {} outputs", c.out_channels(p));
+  traits.no_tiles = writes_beyond(p, c);
   traits.weights_scale_mask = traits.weights_scale.size() <= 1 ? 0 : c.groups > 1 ? 3 : 1;
   if (c.bias) {
     const TensorDesc& b = p.inputs[2];

@@ -42,6 +42,7 @@ struct DenseTraits {
   PointwiseExpr epilogue;     // operand 0: oneDNN's accumulator
   std::vector<int> operands;  // expression operand -> problem input; [0] is -1
   int sum_input = -1;         // a residual that oneDNN adds from where it then writes the result; -1: none
+  bool no_tiles = false;      // implementations by AMX are wrong here
 };
 
 // A family's part. Both check everything: the problem may come from a plan file.

@@ -232,9 +232,14 @@ bool saturates(const memory::desc& weights, std::string_view implementation) {
          implementation.ends_with(":avx512_core");
 }
 
-// Goes on to the first implementation that does not, if there is one.
-void avoid_saturation(const memory::desc& weights, dnnl::primitive_desc_base* primitive) {
-  while (saturates(weights, primitive->impl_info_str()))
+bool is_wrong(const DenseTraits& traits, const memory::desc& weights, std::string_view implementation) {
+  return saturates(weights, implementation) ||
+         (traits.no_tiles && implementation.find("amx") != std::string_view::npos);
+}
+
+// Goes on to the first implementation that is right, if there is one.
+void avoid_wrong(const DenseTraits& traits, const memory::desc& weights, dnnl::primitive_desc_base* primitive) {
+  while (is_wrong(traits, weights, primitive->impl_info_str()))
     if (dnnl_primitive_desc_next_impl(primitive->get()) != dnnl_success) return;
 }
 
@@ -278,13 +283,14 @@ Result<DensePlan> attempt_plan(const Problem& p, const DenseTraits& traits, cons
     const memory::desc dst = layout_desc(spec.dst_layout, spec.dst_dims, attempt.dst_type);
     plan.primitive = describe(spec, weights, dst, attempt.attr, *eng);
     if (!plan.primitive.get(true)) return unsupported("there is no implementation");
-    avoid_saturation(weights, &plan.primitive);
+    avoid_wrong(traits, weights, &plan.primitive);
     plan.implementation = plan.primitive.impl_info_str();
     if (is_reference(plan.implementation) && !slow)
       return unsupported("only the reference implementation '{}' fits", plan.implementation);
     if (share.count > 0 && finishes_slowly(p, plan.implementation))
       return unsupported("'{}' is slow in what follows", plan.implementation);
-    if (saturates(weights, plan.implementation)) return unsupported("'{}' saturates in 16 bits", plan.implementation);
+    if (is_wrong(traits, weights, plan.implementation))
+      return unsupported("'{}' is wrong for this problem (oneDNN 3.2)", plan.implementation);
     if (misreads_operands(plan.implementation, attempt))
       return unsupported("'{}' misreads operands of post-ops", plan.implementation);
     // Given weights in a plain layout, oneDNN may still want compensation after them, which was not packed.
