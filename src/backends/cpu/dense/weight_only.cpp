@@ -6,6 +6,7 @@
 
 #include "backend/operand_dims.h"
 #include "backends/cpu/dense/blocks.h"
+#include "backends/cpu/dense/weight_only_digits.h"
 #include "backends/cpu/dense/weight_only_tile.h"
 #include "backends/cpu/function_kernel.h"
 #include "base/half.h"
@@ -69,6 +70,7 @@ class NarrowCall final : public Call {
         slots_(std::max(1, options.threads)),
         type_(p.inputs[0].dtype),
         zeros_(p.num_main > 3),
+        signed_(p.inputs[1].dtype == DType::kI4),
         dense_(dense_ops(options.isa)),
         ops_(narrow_ops(options.isa, p.inputs[1].dtype)),
         epilogue_(std::move(epilogue)) {
@@ -85,12 +87,14 @@ class NarrowCall final : public Call {
         copies() ? copied(args.inputs[0], reinterpret_cast<float*>(memory)) : static_cast<const float*>(args.inputs[0]);
     auto* const sums = reinterpret_cast<float*>(memory + copy_bytes());
     if (few() && zeros_) add_blocks(x, sums);
+    const RowDigits digits = digits_in(memory);
+    const bool by_digits = may_split() && split_row(x, s_.padded(), block(), digits);
     parallel_slots(blocks_.units(), 1, slots_, [&](int slot, int64_t begin, int64_t last) {
       char* const scratch = memory + shared_bytes() + static_cast<size_t>(slot) * slot_bytes();
       for (int64_t u = begin; u < last; ++u) {
         const DenseUnit unit = blocks_.unit({s_.rows, s_.columns, 1, s_.depth}, u);
         if (few())
-          by_rows(args, unit, x, sums, scratch);
+          by_rows(args, unit, x, sums, by_digits ? &digits : nullptr, scratch);
         else
           by_pieces(args, unit, x, scratch);
       }
@@ -107,8 +111,21 @@ class NarrowCall final : public Call {
   }
   size_t shared_bytes() const {
     const bool sums = few() && zeros_;
-    return copy_bytes() + (sums ? line_bytes(s_.rows * s_.blocks() * static_cast<int64_t>(sizeof(float))) : 0);
+    return copy_bytes() + (sums ? line_bytes(s_.rows * s_.blocks() * static_cast<int64_t>(sizeof(float))) : 0) +
+           digits_bytes();
   }
+  // One row of 4 bits by VNNI, after what all threads share.
+  bool may_split() const { return s_.rows == 1 && s_.bits == 4 && isa_ == Isa::kAvx512 && cpu_info().avx512_vnni; }
+  size_t floats_bytes() const { return line_bytes(s_.blocks() * static_cast<int64_t>(sizeof(float))); }
+  size_t digits_bytes() const { return may_split() ? line_bytes(s_.padded() * kDigitPlanes) + 2 * floats_bytes() : 0; }
+  RowDigits digits_in(char* memory) const {
+    if (!may_split()) return {};
+    char* const from = memory + shared_bytes() - digits_bytes();
+    return {reinterpret_cast<int8_t*>(from + 2 * floats_bytes()), reinterpret_cast<float*>(from),
+            reinterpret_cast<float*>(from + floats_bytes())};
+  }
+  // One block: as long as the rows with what fills their last group.
+  int64_t block() const { return s_.block == s_.depth ? s_.padded() : s_.block; }
   // Of a thread: rows of x, unpacked weights, results of a unit.
   size_t table_bytes() const { return few() ? 0 : line_bytes(blocks_.unit_rows * int64_t{sizeof(float*)}); }
   size_t piece_bytes() const { return few() ? 0 : (kPart + kNarrowGroup) * kNarrowPanel * sizeof(float); }
@@ -147,12 +164,12 @@ class NarrowCall final : public Call {
     return static_cast<const uint8_t*>(args.inputs[1]) + column / kNarrowPanel * s_.panel_bytes();
   }
   NarrowGrid grid(const RunArgs& args, int64_t column) const {
-    // One block: as long as the rows with what fills their last group.
-    return {s_.block == s_.depth ? s_.padded() : s_.block, static_cast<const float*>(args.inputs[2]) + column,
+    return {block(), static_cast<const float*>(args.inputs[2]) + column,
             zeros_ ? static_cast<const uint8_t*>(args.inputs[3]) + column : nullptr, s_.panels() * kNarrowPanel};
   }
 
-  void by_rows(const RunArgs& args, const DenseUnit& u, const float* x, const float* sums, char* scratch) const {
+  void by_rows(const RunArgs& args, const DenseUnit& u, const float* x, const float* sums, const RowDigits* digits,
+               char* scratch) const {
     auto* const results = reinterpret_cast<float*>(scratch);
     const bool direct = epilogue_.trivial() && s_.columns % kNarrowPanel == 0;
     const int64_t stride = direct ? s_.columns : multiple(u.columns, kNarrowPanel);
@@ -169,7 +186,10 @@ class NarrowCall final : public Call {
         t.sums_stride = s_.blocks();
         t.out = out + r * stride + c;
         t.stride = stride;
-        ops_.rows(t, std::min(kMostNarrowRows, u.rows - r));
+        if (digits != nullptr)
+          narrow_row_by_digits(t, *digits, signed_);
+        else
+          ops_.rows(t, std::min(kMostNarrowRows, u.rows - r));
       }
     if (!direct) store(args, u, results, stride);
   }
@@ -211,7 +231,7 @@ class NarrowCall final : public Call {
   Isa isa_;
   int slots_;
   DType type_;
-  bool zeros_;
+  bool zeros_, signed_;
   const DenseOps& dense_;
   const NarrowOps& ops_;
   Epilogue::Bound epilogue_;
