@@ -124,9 +124,9 @@ WOOTZ_EXPORT int wootz_engine_set_thread_pool(void* engine, int threads, int spi
 ///                   WOOTZ_BACKEND says; without it "cuda" where an NVIDIA GPU, its driver and NVRTC can be opened, and
 ///                   "cpu" where not
 ///   threads         threads of one inference; 0 (default): all of the pool
-///   isa             highest instruction set to use: "avx2", "avx512" (no AMX), "amx"; empty (default): what the
-///   processor has disable_passes  names of optimizing passes to leave out, separated by commas; "all" build_route
-///   optimizing passes that are a choice to leave out, as IBuilderConfig::setBuildRoute takes them:
+///   isa             highest instruction set to use: "avx2", "avx512", "amx"; empty (default): what the processor has
+///   disable_passes  names of optimizing passes to leave out, separated by commas; "all"
+///   build_route     optimizing passes that are a choice to leave out, as IBuilderConfig::setBuildRoute takes them:
 ///                   "without:PASS+PASS"; wootz_build_routes lists them
 ///   verify_passes   "1": check the graph after each pass
 ///   tactic          "STEP=TACTIC": the step whose name contains STEP must use the tactic whose name contains TACTIC;
