@@ -9,6 +9,7 @@
 #include "base/fp8.h"
 #include "ops/infer.h"
 #include "ops/registry.h"
+#include "passes/precision/closing_steps.h"
 #include "passes/precision/index_valued_floats.h"
 #include "passes/precision/layer_types.h"
 #include "passes/precision/residual_stream.h"
@@ -61,7 +62,9 @@ class Assigner {
  public:
   Assigner(Graph& graph, DType type, const KeptOrigins& kept)
       : graph_(graph), type_(type), kept_(kept), index_valued_(index_valued_floats(graph)) {
-    if (type == DType::kBF16) stream_ = find_residual_stream(graph);
+    if (type != DType::kBF16) return;
+    stream_ = find_residual_stream(graph);
+    closing_ = find_closing_steps(graph);
   }
 
   Result<int> run() {
@@ -86,6 +89,7 @@ class Assigner {
     }
     if (node.is("Cast") || node.op().traits.data_dependent || node.op().traits.has_side_effects) return false;
     if (node.is("Quantize") || node.is("Dequantize") || stream_.norms.count(&node) != 0) return false;
+    if (closing_.count(&node) != 0) return false;
     const int first = first_narrowed(node);
     bool floats = node.has_attr("x_scale") && node.output()->dtype() == DType::kF32;
     for (int i = first; i < node.num_inputs(); ++i) {
@@ -261,6 +265,7 @@ class Assigner {
   const KeptOrigins& kept_;
   std::unordered_set<const Value*> index_valued_;
   ResidualStream stream_;
+  std::unordered_set<const Node*> closing_;  // of BF16: kept in FP32
   std::map<const Value*, Value*> narrowed_;
   std::vector<Node*> casts_;
 };
