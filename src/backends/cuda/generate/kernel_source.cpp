@@ -1,6 +1,7 @@
 #include "backends/cuda/generate/kernel_source.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "backends/cuda/generate/expression.h"
 #include "backends/cuda/generate/kernel_files.h"
@@ -57,7 +58,11 @@ void KernelSource::fixed(std::string_view name, int64_t value) {
   types_ += fmt::format("constexpr {} {} = {};\n", std::abs(value) < kIntEnd ? "int" : "s64", name, value);
 }
 void KernelSource::fixed_real(std::string_view name, double value) {
-  types_ += fmt::format("constexpr double {} = {:.17g};\n", name, value);
+  const char* const sign = std::signbit(value) ? "-" : "";
+  const std::string number = std::isnan(value)   ? "__builtin_nan(\"\")"
+                             : std::isinf(value) ? fmt::format("{}__builtin_huge_val()", sign)
+                                                 : fmt::format("{:.17g}", value);
+  types_ += fmt::format("constexpr double {} = {};\n", name, number);
 }
 
 void KernelSource::number(std::string_view name, int64_t value, const char* type) {
