@@ -1,7 +1,5 @@
 #include <immintrin.h>
 
-#include <cstring>
-
 #include "backends/cpu/attention/pairs.h"
 #include "backends/cpu/simd/lanes_avx512_inl.h"
 
@@ -10,11 +8,7 @@ namespace {
 
 constexpr int kRows = 6, kVectors = 4;  // sums: 24 of 32 registers
 
-__m512bh pair_of(const uint16_t* at) {
-  int32_t both;
-  std::memcpy(&both, at, sizeof both);
-  return reinterpret_cast<__m512bh>(_mm512_set1_epi32(both));
-}
+__m512bh pair_of(const uint16_t* at) { return reinterpret_cast<__m512bh>(four_in_all(at)); }
 
 struct Block {
   const uint16_t *a, *b;

@@ -12,6 +12,11 @@
 namespace wootz::cpu {
 namespace {
 
+// Rows of i8 are read as u8, 128 higher.
+bool is_flipped(Dots dots, const Problem& p) {
+  return line_tiles(dots).unsigned_rows && p.inputs[0].dtype == DType::kI8;
+}
+
 size_t aligned(int64_t bytes) { return (static_cast<size_t>(bytes) + 63) & ~size_t{63}; }
 
 template <class T>
@@ -20,7 +25,7 @@ class AmxCall final : public UnitsCall {
   static Result<std::unique_ptr<Call>> make(const Problem& p, const KernelOptions& options, const Epilogue& epilogue,
                                             const DenseShape& shape, const SumRuns& sum, const GemmScales* scales,
                                             std::unique_ptr<DenseRows<T>> rows, const BindArgs& args, Dots dots) {
-    const bool flipped = line_tiles(dots).unsigned_rows && p.inputs[0].dtype == DType::kI8;
+    const bool flipped = is_flipped(dots, p);
     auto call = std::make_unique<AmxCall>(shape, sum, std::move(rows), dots, flipped);
     const AmxUnits units = divide_for_amx(call->rows_.work(), options.threads);
     call->rows_.set_units(units);
@@ -149,8 +154,7 @@ class AmxCall final : public UnitsCall {
 
 const LineTiles& line_tiles(Dots dots) { return dots == Dots::kVnni ? kVnniTiles : kAmxTiles; }
 int32_t line_zero(Dots dots, const Problem& p, const GemmScales& scales) {
-  const bool flipped = line_tiles(dots).unsigned_rows && p.inputs[0].dtype == DType::kI8;
-  return scales.x_zero + (flipped ? 128 : 0);
+  return scales.x_zero + (is_flipped(dots, p) ? 128 : 0);
 }
 
 size_t packed_amx_weights(const DenseShape& s, const SumRuns& sum, DType weights, Dots dots) {

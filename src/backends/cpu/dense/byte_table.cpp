@@ -8,8 +8,6 @@
 namespace wootz::cpu {
 namespace {
 
-bool is_byte(DType type) { return type == DType::kU8 || type == DType::kI8; }
-
 // Whether the value that became operand 0 is all that is read.
 bool reads_one_value(const PointwiseExpr& rest) {
   return std::count_if(rest.code.begin(), rest.code.end(), [](const PwInstr& i) { return i.op == PwOp::kInput; }) == 1;
@@ -31,9 +29,9 @@ ByteTable table_of(const PointwiseExpr& rest, DType type) {
 }  // namespace
 
 std::optional<TabledExpr> split_at_bytes(const PointwiseExpr& expr) {
-  if (expr.outputs.size() != 1 || !is_byte(expr.output_type())) return std::nullopt;
+  if (expr.outputs.size() != 1 || !is_int8(expr.output_type())) return std::nullopt;
   for (uint16_t i = 0; i < expr.outputs[0]; ++i) {
-    if (expr.code[i].op != PwOp::kQuantize || !is_byte(expr.code[i].type)) continue;
+    if (expr.code[i].op != PwOp::kQuantize || !is_int8(expr.code[i].type)) continue;
     const PointwiseExpr rest = dnn::remainder_after(expr, i);
     if (!reads_one_value(rest)) continue;
     TabledExpr found{expr, table_of(rest, expr.code[i].type)};

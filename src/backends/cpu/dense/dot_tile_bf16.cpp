@@ -1,8 +1,6 @@
 // The products of bf16_tile.h by AVX512-BF16, whose instruction adds two of them up.
 #include <immintrin.h>
 
-#include <cstring>
-
 #include "backends/cpu/dense/activation_avx512_inl.h"
 #include "backends/cpu/dense/bf16_tile.h"
 #include "backends/cpu/simd/lanes_avx512_inl.h"
@@ -12,11 +10,7 @@ namespace {
 
 __m512 widened(__m256i bf16) { return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bf16), 16)); }
 
-__m512bh pair_of(const uint16_t* at) {
-  int32_t both;
-  std::memcpy(&both, at, sizeof both);
-  return reinterpret_cast<__m512bh>(_mm512_set1_epi32(both));
-}
+__m512bh pair_of(const uint16_t* at) { return reinterpret_cast<__m512bh>(four_in_all(at)); }
 
 template <Activation kActivation>
 inline __m512 activated(const Bf16Tile& t, __m512 x) {

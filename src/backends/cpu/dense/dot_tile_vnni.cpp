@@ -18,12 +18,6 @@ constexpr int64_t kQuad = 4, kQuads = kAmxLine / kQuad;  // bytes that are multi
 constexpr int kTogether = 2;                             // of these, unrolled
 constexpr int kVectors = kVnniHalf / kLanes;
 
-inline __m512i in_all_lanes(const char* at) {
-  int32_t four;
-  std::memcpy(&four, at, sizeof four);
-  return _mm512_set1_epi32(four);
-}
-
 struct Operands {
   const char* rows;
   const char* weights;
@@ -49,7 +43,7 @@ struct Block {
       for (int v = 0; v < kVectors; ++v) w[v] = _mm512_load_si512(weights + (q * kVectors + v) * kAmxLine);
 #pragma GCC unroll 16
       for (int i = 0; i < kM; ++i) {
-        const __m512i x = in_all_lanes(at[i / 3] + i % 3 * stride + q * kQuad);
+        const __m512i x = four_in_all(at[i / 3] + i % 3 * stride + q * kQuad);
 #pragma GCC unroll 2
         for (int v = 0; v < kVectors; ++v) acc[i][v] = _mm512_dpbusd_epi32(acc[i][v], x, w[v]);
       }

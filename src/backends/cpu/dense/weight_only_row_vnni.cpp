@@ -2,7 +2,6 @@
 #include <immintrin.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "backends/cpu/dense/weight_only_digits.h"
 #include "backends/cpu/simd/lanes_avx512_inl.h"
@@ -11,12 +10,6 @@ namespace wootz::cpu {
 namespace {
 
 constexpr int64_t kVectors = kNarrowPanel / kLanes, kAhead = 2048;  // bytes that are on their way
-
-inline __m512i four_digits(const int8_t* at) {
-  int32_t four;
-  std::memcpy(&four, at, sizeof four);
-  return _mm512_set1_epi32(four);
-}
 
 // Weights as 0 to 15: of a group's even elements, or of its odd ones. Signed ones are 8 higher.
 template <bool kSigned>
@@ -51,7 +44,7 @@ inline void add_group(const uint8_t* group, const int8_t* digits, Sums* sums) {
   for (int64_t p = 0; p < kDigitPlanes; ++p)
 #pragma GCC unroll 2
     for (int64_t half = 0; half < 2; ++half) {
-      const __m512i x = four_digits(digits + p * kNarrowGroup + half * 4);
+      const __m512i x = four_in_all(digits + p * kNarrowGroup + half * 4);
 #pragma GCC unroll 2
       for (int64_t v = 0; v < kVectors; ++v)
         sums->of[v][p][half] = _mm512_dpbusd_epi32(sums->of[v][p][half], w[v][half], x);

@@ -40,10 +40,11 @@ class SoftmaxCall final : public Call {
     if (outer * length * inner == 0) return {};
     if (inner == 1) {
       // What follows costs a call as much as many elements: short rows are stored together.
-      const int64_t together = end.trivial() || log ? 1 : std::max<int64_t>(1, kRowChunk / length);
+      const bool in_tiles = !end.trivial() && !log && length <= kRowChunk;
+      const int64_t together = in_tiles ? kRowChunk / length : 1;
       parallel_for(outer, std::max<int64_t>(together, 16384 / length), [&](int64_t begin, int64_t last) {
         for (int64_t r = begin; r < last; r += together) {
-          if (together > 1)
+          if (in_tiles)
             rows(args, r * length, std::min(together, last - r));
           else
             row(args, r * length);
@@ -82,14 +83,13 @@ class SoftmaxCall final : public Call {
     float top = -std::numeric_limits<float>::infinity();
     for_chunks([&](int64_t i, int64_t n) { top = std::max(top, ops->max(reader.read(x, at + i, n, in), n)); });
     float* direct = end.trivial() ? static_cast<float*>(args.outputs[0]) + at : nullptr;
-    const bool whole = length <= kRowChunk;  // the exponentials fit the tile
     double sum = 0;
     for_chunks([&](int64_t i, int64_t n) {
       const float* v = reader.read(x, at + i, n, in);
-      if (log || (direct == nullptr && !whole))
+      if (log || direct == nullptr)
         sum += ops->reduce(RowOp::kSumExp, v, n, top);
       else
-        sum += ops->exp_row(direct != nullptr ? direct + i : tile, v, n, top);
+        sum += ops->exp_row(direct + i, v, n, top);
     });
     const auto factor = static_cast<float>(1 / sum);
     const auto minus = static_cast<float>(-top - std::log(sum));
@@ -98,7 +98,7 @@ class SoftmaxCall final : public Call {
       if (log) {
         ops->add(to, reader.read(x, at + i, n, in), n, minus);
       } else {
-        if (direct == nullptr && !whole) ops->exp_row(to, reader.read(x, at + i, n, in), n, top);
+        if (direct == nullptr) ops->exp_row(to, reader.read(x, at + i, n, in), n, top);
         ops->scale(to, to, n, factor);
       }
       if (direct == nullptr) end.store(at + i, n, tile, args);
