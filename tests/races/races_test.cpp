@@ -133,17 +133,20 @@ TEST_F(Races, NeighboursInPlace) {
 }
 
 TEST_F(Races, Clusters) {
+  const std::vector<std::string> files{"gemm/bars.cuh"};
   const std::string source =
-      "  W_SHARED(s, 256);\n  const int other = 1 - (int)w_host->rank;\n  w_cluster_arrive();\n  w_cluster_wait();\n"
-      "  w_push<256>((u32*)s + t, other, Pack<u32, 1>{(u32)t});\n  w_cluster_arrive();  // pushed\n  "
-      "w_cluster_wait();\n"
+      "  W_SHARED(s, 256);\n  w_begin();\n  const int other = 1 - (int)w_host->rank;\n  u64* const bar = (u64*)(s + "
+      "128);\n"
+      "  if (t == 0) w_bar_init(bar, 1), w_bar_expect(bar, 128);\n  w_cluster_begin();\n  w_cluster_wait();\n"
+      "  w_send<256>((u32*)s + t, bar, other, Pack<u32, 1>{(u32)t});\n  w_bar_wait(bar, 0);\n"
       "  y[blockIdx.z * 32 + t] = ((u32*)s)[t];\n";
-  EXPECT_RACE(source, "  w_cluster_arrive();  // pushed\n  w_cluster_wait();\n", "", "nothing orders after",
-              threads(32, 2, 2));
-  // Blocks are there from a barrier on that orders nothing; what was written ahead of it is not.
-  std::string begun = source;
-  begun.replace(begun.find("w_cluster_arrive();\n  w_cluster_wait();\n  w_push"), 16, "w_cluster_begin");
-  EXPECT_RACE(begun, "w_cluster_arrive();  // pushed", "w_cluster_begin();", "nothing orders after", threads(32, 2, 2));
+  const LaunchSize size = threads(32, 2, 2);
+  EXPECT_RACE(source, "  w_bar_wait(bar, 0);\n", "", "nothing orders after", size, files);
+  EXPECT_RACE(source, "  w_cluster_wait();\n", "", "a barrier that is not there", size, files);
+  EXPECT_RACE(source, "w_bar_expect(bar, 128)", "w_bar_expect(bar, 256)", "wait at barriers for ever", size, files);
+  // Blocks are there from a barrier on that orders nothing: what was written ahead of it may come later.
+  EXPECT_RACE(source, "  w_cluster_begin();\n", "  ((u32*)s)[t] = 0;\n  w_cluster_begin();\n", "nothing orders after",
+              size, files);
 }
 
 // One thread feeds, a warp group reads: a ring of two stages of a line each.

@@ -28,10 +28,9 @@ static inline void w_after() {}
 template <int kOf, int kGroups> static inline void w_meet(int) { w_host->meet(); }
 // Arrivals are counted by the cluster's threads, each of which waits before it arrives again.
 static unsigned w_expected[8192];
-static inline void w_cluster_arrive() {
+static inline void w_cluster_begin() {
   w_expected[w_host->fiber] = (w_host->arrived++ / w_host->threads + 1) * w_host->threads;
 }
-static inline void w_cluster_begin() { w_cluster_arrive(); }
 static inline void w_cluster_wait() {
   while (w_host->arrived < w_expected[w_host->fiber]) w_host->meet();
 }
@@ -74,7 +73,6 @@ template <int kOf, int kGroups> static inline void w_meet(int group) {
   else if (kOf == 32) W_EVENT(Warp, 0, 1, 0);
   else W_EVENT(Group, 0, group, kOf);
 }
-static inline void w_cluster_arrive() { W_EVENT(ClusterArrive, 0, 1, 0); }
 static inline void w_cluster_begin() { W_EVENT(ClusterArrive, 0, 0, 0); }
 static inline void w_cluster_wait() { W_EVENT(ClusterWait, 0, 0, 0); }
 W_UNSEEN static void w_copy8(void* to, const void* from) {
@@ -197,9 +195,6 @@ template <class X> static inline unsigned w_halves(float first, float second) {
 static inline void w_let_next() {}
 static inline bool w_leaves(bool) { return false; }  // warps meet all at once
 static inline void w_prefetch(const void*) {}
-template <int kBytes, class T, class V> static inline void w_push(T* to, int rank, const V& v) {
-  __builtin_memcpy((char*)to + (rank - (int)w_host->rank) * (long)kBytes, &v, sizeof v);
-}
 #define W_SHARED(name, bytes) alignas(32) static unsigned char of_blocks[kCluster][bytes]; unsigned char* const name = of_blocks[w_host->rank]
 #define W_TABLE(type, name, count) static const type name[count]
 #define W_INF __builtin_inff()

@@ -72,10 +72,11 @@ class Search {
   bool all_there(unsigned first, unsigned count, const Turn& turn) const;
   void tick() { ++self().known.own[0]; }
   void fetch(const void* to, const void* bar, const void* from, const void* instruction);
+  void send(const void* to, long bytes, const void* bar, const void* instruction);
   void arrive(const void* bar, long bytes);
   void wait(const void* bar, unsigned parity, const void* instruction);
   void complete(Bar* bar);
-  void cluster_arrive(bool orders);
+  void cluster_arrive();
   void cluster_wait();
   void read_or_write(const void* p, long bytes, bool writes, const void* instruction);
   void check(const Request& request);
@@ -158,15 +159,9 @@ void Search::end_thread() {
   if (ended_ == actors_.threads() && !copies_.empty()) say_of(copies_.take(), "a block that has ended");
 }
 
-void Search::cluster_arrive(bool orders) {
-  Thread& own = self();
-  own.cluster_turn = cluster_.number;
-  if (orders) {
-    cluster_.arrive(actors_, current_fiber(), own);
-    tick();
-  } else {
-    ++cluster_.arrived;
-  }
+void Search::cluster_arrive() {
+  self().cluster_turn = cluster_.number;
+  ++cluster_.arrived;
   if (!all_there(0, actors_.threads(), cluster_)) return;
   cluster_.end();
   ++progress_;
@@ -174,7 +169,6 @@ void Search::cluster_arrive(bool orders) {
 
 void Search::cluster_wait() {
   while (cluster_.number == self().cluster_turn) meet_fibers();
-  cluster_.give(&self());
 }
 
 void Search::complete(Bar* bar) {
@@ -209,6 +203,14 @@ void Search::fetch(const void* to, const void* p, const void* from, const void* 
   if (from != nullptr) read_or_write(from, 1, false, instruction);
   check({static_cast<const char*>(to), kLine, true, bar.actor, bar.time(), true, instruction});
   copies_.add({&bar, kLine, instruction});
+}
+
+// A barrier that another block makes is there once the cluster has met, which the order of the threads shows alone.
+void Search::send(const void* to, long bytes, const void* p, const void* instruction) {
+  Bar& bar = bars_[p];
+  if (bar.all == 0) say("sends to a barrier that is not there", instruction);
+  check({static_cast<const char*>(to), bytes, true, bar.actor, bar.time(), false, instruction});
+  copies_.add({&bar, bytes, instruction});
 }
 
 void Search::say_of(const Copies::OfBar& copies, std::string_view to) {
@@ -302,7 +304,7 @@ void Search::event(int what, const void* p, long a, long b, const void* instruct
       const unsigned first = t & ~31u, end = first_of_block() + launch_.block;
       return gather(first, std::min(32u, end - first), a != 0);
     }
-    case kClusterArrive: return cluster_arrive(a != 0);
+    case kClusterArrive: return cluster_arrive();
     case kClusterWait: return cluster_wait();
     case kCopy:
       if (b != 0) read_or_write(address(b), a, false, instruction);
@@ -324,6 +326,7 @@ void Search::event(int what, const void* p, long a, long b, const void* instruct
     case kBarArrive: return arrive(p, a);
     case kBarWait: return wait(p, static_cast<unsigned>(a), instruction);
     case kFetch: return fetch(p, address(a), address(b), instruction);
+    case kSend: return send(p, a, address(b), instruction);
     case kBegin: own.made = true; return;
     default: return;
   }

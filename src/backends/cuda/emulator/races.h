@@ -14,25 +14,26 @@
 namespace wootz::cuda {
 
 // What a kernel tells; kept in step with the enumeration that race_head() gives to kernels.
-#define WOOTZ_RACE_EVENTS(X)                                                                      \
-  X(Read)          /* a bytes at p, by the instruction at b */                                    \
-  X(Write)         /* the same */                                                                 \
-  X(Block)         /* the barrier of a block */                                                   \
-  X(Group)         /* of b threads, of which a - 1 such groups lie ahead in the block */          \
-  X(Warp)          /* a warp's lanes meet; a: memory is ordered, too */                           \
-  X(ClusterArrive) /* the barrier of a cluster; a: what the thread did so far is ordered, too */  \
-  X(ClusterWait)                                                                                  \
-  X(Copy)         /* a bytes to p are on their way, from b, 0: zeros */                           \
-  X(Commit)       /* copies until here are a group */                                             \
-  X(CopiesLeft)   /* all groups but the last a are there */                                       \
-  X(Products)     /* a: what is read from here on is read by products on their way; 0: no more */ \
-  X(ProductsDone) /* products until here are a group */                                           \
-  X(ProductsLeft) /* all groups but the last a are done */                                        \
-  X(Fence)        /* what was written is there for products and the unit for tensors */           \
-  X(BarInit)      /* the barrier p in shared memory, of a arrivals */                             \
-  X(BarArrive)    /* and a bytes to come */                                                       \
-  X(BarWait)      /* until the turn of parity a is over */                                        \
-  X(Fetch)        /* 128 bytes to p, which barrier a waits for, from b on */                      \
+#define WOOTZ_RACE_EVENTS(X)                                                                                 \
+  X(Read)          /* a bytes at p, by the instruction at b */                                               \
+  X(Write)         /* the same */                                                                            \
+  X(Block)         /* the barrier of a block */                                                              \
+  X(Group)         /* of b threads, of which a - 1 such groups lie ahead in the block */                     \
+  X(Warp)          /* a warp's lanes meet; a: memory is ordered, too */                                      \
+  X(ClusterArrive) /* the barrier of a cluster, which orders nothing but that barriers are there */          \
+  X(ClusterWait)                                                                                             \
+  X(Copy)         /* a bytes to p are on their way, from b, 0: zeros */                                      \
+  X(Commit)       /* copies until here are a group */                                                        \
+  X(CopiesLeft)   /* all groups but the last a are there */                                                  \
+  X(Products)     /* a: what is read from here on is read by products on their way; 0: no more */            \
+  X(ProductsDone) /* products until here are a group */                                                      \
+  X(ProductsLeft) /* all groups but the last a are done */                                                   \
+  X(Fence)        /* what was written is there for products and the unit for tensors */                      \
+  X(BarInit)      /* the barrier p in shared memory, of a arrivals */                                        \
+  X(BarArrive)    /* and a bytes to come */                                                                  \
+  X(BarWait)      /* until the turn of parity a is over */                                                   \
+  X(Fetch)        /* 128 bytes to p, which barrier a waits for, from b on */                                 \
+  X(Send)         /* a bytes to p, in another block of the cluster or this, which its barrier b waits for */ \
   X(Begin)        /* what the kernel ahead made is there */
 
 struct RaceLaunch {

@@ -103,7 +103,7 @@ Result<Division> divide(const Gate& g, DType type, const Summed& summed, int64_t
   const int64_t columns = d.own * d.vector, pitch = (columns + 23) / 32 * 32 + 8;
   d.shared = by_sixteen(g.hidden * columns * size) + by_sixteen(d.results * g.hidden * size) + d.down * pitch * 4 +
              by_sixteen(columns * 4) + by_sixteen(cluster * g.hidden * 4) + 2 * by_sixteen(g.hidden * 4) +
-             by_sixteen(d.results * 4);
+             by_sixteen(d.results * 4) + 16;
   if (d.shared > kShared) return unsupported("{} bytes of weights and sums in a block", d.shared);
   return d;
 }

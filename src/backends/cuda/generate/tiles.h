@@ -19,7 +19,7 @@ struct Tile {
   constexpr bool direct() const { return shares == 1 && cluster == 1 && columns / warps_n % 32 == 0; }
   constexpr int threads() const { return 32 * warps_m * warps_n * shares; }
   constexpr int bytes() const {  // of shared memory
-    return stages * shares * (rows + columns + gates) * line + (cluster > 1 ? rows * columns * 4 : 0) + notes;
+    return stages * shares * (rows + columns + gates) * line + (cluster > 1 ? rows * columns * 4 + 16 : 0) + notes;
   }
   // Blocks that a Hopper GPU's multiprocessor has room for, of two at most: more of them make nothing faster.
   constexpr int at_once() const { return 2 * bytes() <= (227 << 10) ? 2 : 1; }

@@ -1,8 +1,8 @@
-// Copies to shared memory by the unit for tensors, the barriers that tell that they are there, and products of four
-// warps of what it copied: wgmma of sm_90a, and the emulator's own. A stage's lines have 128 bytes, 64 places of a sum
-// in 16 bits; the unit exchanges their pieces of 16 bytes, so that those of a number of eight lines meet all banks.
+// Copies to shared memory by the unit for tensors, and products of four warps of what it copied: wgmma of sm_90a, and
+// the emulator's own. A stage's lines have 128 bytes, 64 places of a sum in 16 bits; the unit exchanges their pieces of
+// 16 bytes, so that those of a number of eight lines meet all banks.
 #pragma once
-#include "backends/cuda/kernels/gemm/mma.cuh"
+#include "backends/cuda/kernels/gemm/bars.cuh"
 
 constexpr int kLineBytes = 128, kPlaces = 64, kTeam = 128;
 
@@ -26,27 +26,6 @@ struct Corner {
 
 #ifndef WOOTZ_ON_HOST
 constexpr int kOneForTeam = 1;  // arrivals of a team's at a barrier
-W_FN u32 w_shared_at(const void* p) { return (u32)__cvta_generic_to_shared(p); }
-
-W_FN void w_bar_init(u64* bar, int arrivals) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(w_shared_at(bar)), "r"(arrivals) : "memory");
-}
-W_FN void w_bars_are_there() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
-W_FN void w_bar_arrive(u64* bar) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(w_shared_at(bar)) : "memory");
-}
-// The same, and so many bytes are to come before the barrier opens.
-W_FN void w_bar_expect(u64* bar, int bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(w_shared_at(bar)), "r"(bytes) : "memory");
-}
-// Until the barrier's turn of this parity is over.
-W_FN void w_bar_wait(u64* bar, u32 parity) {
-  asm volatile(
-      "{\n.reg .pred over;\nAGAIN:\nmbarrier.try_wait.parity.shared::cta.b64 over, [%0], %1;\n@over bra DONE;\n"
-      "bra AGAIN;\nDONE:\n}" ::"r"(w_shared_at(bar)),
-      "r"(parity)
-      : "memory");
-}
 W_FN void w_want(const TensorMap* map) { asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory"); }
 // Lines from (place, line) on, as many as the map says, on their way.
 W_FN void w_fetch_lines(u8* to, const TensorMap* map, u64* bar, int place, int line) {
@@ -119,24 +98,6 @@ W_FN void w_wide_left() {
 #else
 constexpr int kOneForTeam = kTeam;  // each thread reads by itself here
 
-#ifdef W_RACES
-W_FN void w_bar_init(u64* bar, int arrivals) { W_EVENT(BarInit, bar, arrivals, 0); }
-W_FN void w_bar_arrive(u64* bar) { W_EVENT(BarArrive, bar, 0, 0); }
-W_FN void w_bar_expect(u64* bar, int bytes) { W_EVENT(BarArrive, bar, bytes, 0); }
-W_FN void w_bar_wait(u64* bar, u32 parity) { W_EVENT(BarWait, bar, (long)parity, 0); }
-#else
-// Of a barrier: how many arrive, how many are still to come, whose turn it is.
-W_FN void w_bar_init(u64* bar, int arrivals) { *bar = (u64)arrivals | (u64)arrivals << 16; }
-W_FN void w_bar_arrive(u64* bar) {
-  const u64 all = *bar & 0xffff, left = (*bar >> 16 & 0xffff) - 1, turn = *bar >> 32;
-  *bar = left != 0 ? all | left << 16 | turn << 32 : all | all << 16 | (turn ^ 1) << 32;
-}
-W_FN void w_bar_expect(u64* bar, int) { w_bar_arrive(bar); }  // copies are there at once
-W_FN void w_bar_wait(u64* bar, u32 parity) {
-  while ((u32)(*bar >> 32) == parity) w_host->meet();
-}
-#endif
-W_FN void w_bars_are_there() {}
 W_FN void w_want(const TensorMap*) {}
 
 // What the emulator's driver writes into a map: strides are in bytes.
@@ -152,6 +113,7 @@ W_UNSEEN W_FN void w_fetch_line(u8* to, u64* bar, int line, const View& v, int c
       const int byte = q * 16 + b;
       to[w_piece_of(line, q) + b] = in && channel * 2 + byte < v.extents[0] * 2 ? from[channel * 2 + byte] : 0;
     }
+  w_bar_came(bar, kLineBytes);
 }
 W_FN void w_fetch_lines(u8* to, const TensorMap* map, u64* bar, int place, int line) {
   const View& v = *(const View*)map;

@@ -1,5 +1,5 @@
-// Instructions for products on tensor cores: mma.sync, asynchronous copies to shared memory, a cluster's barrier and
-// stores to its other blocks, the wait for the kernel ahead. The emulator has its own.
+// Instructions for products on tensor cores: mma.sync, asynchronous copies to shared memory, a cluster's barrier, the
+// wait for the kernel ahead. The emulator has its own.
 #pragma once
 #include "backends/cuda/kernels/common/prelude.cuh"
 
@@ -125,40 +125,16 @@ W_FN void w_begin() {
 // meanwhile. It waits for this one to end, which waits for the one before.
 W_FN void w_let_next() { asm volatile("griddepcontrol.launch_dependents;"); }
 W_FN void w_after() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
-W_FN void w_cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
-// The same of a thread that has read and written nothing: it orders nothing ahead of it, and needs no fence, for which
-// release waits.
+// A cluster's barrier, by threads that have made barriers in shared memory at most (gemm/bars.cuh): it orders nothing
+// else that they did before, and needs no fence, for which an arrival that releases waits (MEMBAR.ALL.GPU).
 W_FN void w_cluster_begin() { asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory"); }
 W_FN void w_cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
-// Stores to the place in block `rank` of the cluster that `to` is in this one, of kBytes of shared memory.
-template <int kBytes, class T, int N>
-W_FN void w_push(T* to, int rank, const Pack<T, N>& v) {
-  u32 there, bits[N];
-  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;"
-               : "=r"(there)
-               : "r"((u32)__cvta_generic_to_shared(to)), "r"(rank));
-#pragma unroll
-  for (int i = 0; i < N; ++i) bits[i] = w_bits(v.v[i]);
-#pragma unroll
-  for (int i = 0; i < N; ++i)
-    if constexpr (N % 4 == 0) {
-      if (i % 4 == 0)
-        asm volatile("st.shared::cluster.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(there + i * 4), "r"(bits[i]),
-                     "r"(bits[i + 1]), "r"(bits[i + 2]), "r"(bits[i + 3])
-                     : "memory");
-    } else {
-      asm volatile("st.shared::cluster.b32 [%0], %1;" ::"r"(there + i * 4), "r"(bits[i]) : "memory");
-    }
-}
 #else  // no clusters, and no kernel that asks for them
 W_FN void w_begin() {}
 W_FN void w_let_next() {}
 W_FN void w_after() {}
-W_FN void w_cluster_arrive() {}
 W_FN void w_cluster_begin() {}
 W_FN void w_cluster_wait() {}
-template <int kBytes, class T, int N>
-W_FN void w_push(T*, int, const Pack<T, N>&) {}
 #endif
 #define W_SHARED(name, bytes) extern __shared__ __align__(32) u8 name[]
 #define W_TABLE(type, name, count) __device__ alignas(16) const type name[count]

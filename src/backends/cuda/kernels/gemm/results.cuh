@@ -1,6 +1,7 @@
 // From the sums of a block of gemm/tile.cuh to what is stored, by way of shared memory: where a sum is divided among
 // warps or blocks, and where a thread's sums are no vector of the result. The problem: that of gemm/tile.cuh.
 #pragma once
+#include "backends/cuda/kernels/gemm/bars.cuh"
 #include "backends/cuda/kernels/gemm/rescale.cuh"
 #include "backends/cuda/kernels/gemm/stage.cuh"
 
@@ -18,7 +19,8 @@ constexpr int kOwnVectors = kBlockVectors / kCluster;               // that a bl
 constexpr int kEarlyBytes = kEarly ? kBlockVectors * (int)sizeof(Ahead) * (kWalk ? 2 : 1) : 0;
 constexpr int kNoteBytes =
     kNormed ? kShares * kWarpsN * kRows * 8 : 0;  // sums and squares of rows, of each warp's part
-constexpr int kSharedBytes = kStages * kStageBytes + (kCluster > 1 ? kRows * kColumns * 4
+constexpr int kTileBytes = kRows * kColumns * 4;  // of sums
+constexpr int kSharedBytes = kStages * kStageBytes + (kCluster > 1 ? kTileBytes + 16
                                                       : kNormed    ? kNoteBytes
                                                                    : kEarlyBytes);
 // That a thread stores one after the other. Where it keeps many sums, two of eight elements are more than registers
@@ -213,6 +215,18 @@ W_FN void by_parts(const Warp& warp, const Sums& acc, u8* tile, const Body& body
   }
 }
 
+// Of a block of a cluster: which tells that the sums of the vectors that it stores have come, from all blocks.
+W_FN u64* bar_of_sums(u8* tile) { return (u64*)(tile + kStages * kStageBytes + kTileBytes); }
+
+W_FN void begin_cluster(u8* tile) {
+  if (threadIdx.x == 0) {
+    w_bar_init(bar_of_sums(tile), 1);
+    w_bars_are_there();
+    w_bar_expect(bar_of_sums(tile), kTileBytes);
+  }
+  w_cluster_begin();
+}
+
 // The sums of a cluster's blocks: each block gets, from all, those of the vectors that it stores, and adds them in the
 // order of the blocks.
 W_FN void join(const Operands& p, const Constants& c, const Tables& tables, int m0, int n0, const Warp& warp,
@@ -225,12 +239,11 @@ W_FN void join(const Operands& p, const Constants& c, const Tables& tables, int 
     for (int j = threadIdx.x; j < kVectors; j += kThreads) {
       const Place place = place_among(part, j);
       const int v = place.row * (kColumns / kVector) + place.column / kVector;
-      w_push<kSharedBytes>(got + (rank * kOwnVectors + v % kOwnVectors) * kVector, v / kOwnVectors,
+      w_send<kSharedBytes>(got + (rank * kOwnVectors + v % kOwnVectors) * kVector, bar_of_sums(tile), v / kOwnVectors,
                            gather(sums, place.local, place.column));
     }
   });
-  w_cluster_arrive();
-  w_cluster_wait();
+  w_bar_wait(bar_of_sums(tile), 0);
   const auto place = [&](int v) {
     const int whole = rank * kOwnVectors + v;
     return Place{0, whole / (kColumns / kVector), whole % (kColumns / kVector) * kVector};

@@ -13,7 +13,7 @@
 //   X hidden(s)                                 the expression on a hidden value
 //   <stored> result(s)                          and on a result
 #pragma once
-#include "backends/cuda/kernels/gemm/mma.cuh"
+#include "backends/cuda/kernels/gemm/bars.cuh"
 
 constexpr int kColumns = kOwn * kVector;
 constexpr int kRead = 16 / (int)sizeof(S), kAcross = kColumns / kRead;
@@ -34,6 +34,7 @@ struct Place {
   X *first, *second;                  // its columns of the first matrix, its rows of the second
   float *sums, *mean, *got, *hidden;  // of rows; of its channels; of hidden values by block; these added up
   float *first_bias, *second_bias;
+  u64* come;  // tells that `got` is there
 };
 
 W_FN constexpr int by_sixteen(int bytes) { return (bytes + 15) / 16 * 16; }
@@ -48,6 +49,7 @@ W_FN Place place_in(u8* shared) {
   at.hidden = (float*)(shared += by_sixteen(kCluster * kHidden * 4));
   at.first_bias = (float*)(shared += by_sixteen(kHidden * 4));
   at.second_bias = (float*)(shared += by_sixteen(kHidden * 4));
+  at.come = (u64*)(shared += by_sixteen(kResults * 4));
   return at;
 }
 
@@ -165,7 +167,7 @@ W_FN void multiply_means(int rank, const Place& at) {
     if (h < kHidden)
 #pragma unroll
       for (int block = part; block < kCluster; block += kOfHidden)
-        w_push<kSharedBytes>(at.got + rank * kHidden + h, block, Pack<float, 1>{s});
+        w_send<kSharedBytes>(at.got + rank * kHidden + h, at.come, block, Pack<float, 1>{s});
   }
 }
 
@@ -197,7 +199,12 @@ W_FN void kernel(const Operands& p, const Constants& c) {
   W_SHARED(shared, kSharedBytes);
   const int rank = blockIdx.z % kCluster, image = blockIdx.z / kCluster;
   const Place at = place_in(shared);
-  w_cluster_arrive();
+  if (threadIdx.x == 0) {
+    w_bar_init(at.come, 1);
+    w_bars_are_there();
+    w_bar_expect(at.come, kCluster * kHidden * 4);
+  }
+  w_cluster_begin();
   load_weights(p, c, rank, at);
   w_begin();
   sum_rows(p.x + (s64)image * c.length * c.packs * kVector, c, rank, at);
@@ -209,8 +216,7 @@ W_FN void kernel(const Operands& p, const Constants& c) {
   __syncthreads();
   w_cluster_wait();  // until all blocks are there
   multiply_means(rank, at);
-  w_cluster_arrive();
-  w_cluster_wait();
+  w_bar_wait(at.come, 0);
   add_hidden(at);
   __syncthreads();
   store_results(p, c, image, rank, at);

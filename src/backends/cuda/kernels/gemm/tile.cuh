@@ -232,7 +232,7 @@ W_FN void kernel(const Operands& p, const Constants& c) {
   }
   Sums acc;
   Statistics rows_of{};
-  if constexpr (kCluster > 1) w_cluster_begin();
+  if constexpr (kCluster > 1) begin_cluster(tile);
   Ahead* const early = (Ahead*)(tile + kStages * kStageBytes) + threadIdx.x;  // with kEarly: a thread's own
   sum_up(p, p.x + matrix.x, p.w + matrix.w, c, m0, n0, warp, tile, acc, rows_of,
          [&] { fetch_early(p, c, m0, n0, warp, early); });
