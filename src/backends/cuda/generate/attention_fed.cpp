@@ -101,7 +101,12 @@ std::array<TensorView, 3> views_of(const Fed& f, DType type) {
   return {view_of(a.q, type, kTileRows), view_of(a.k, type, f.keys), view_of(a.v, type, f.keys)};
 }
 
-Result<Fed> fed_of(const Problem& p, const BindArgs& args, bool in_turns) {
+// How a kernel takes the keys of a head: all at once, in turns, or half of them in each of two blocks.
+enum class Keys { kAtOnce, kInTurns, kDivided };
+constexpr int64_t kHalves = 2, kDividedKeys = 128;
+
+Result<Fed> fed_of(const Problem& p, const BindArgs& args, Keys how) {
+  const bool in_turns = how == Keys::kInTurns, divided = how == Keys::kDivided;
   Fed f;
   WOOTZ_ASSIGN_OR_RETURN(f.shape, attention_shape(p, args));
   const AttentionShape& a = f.shape;
@@ -113,11 +118,11 @@ Result<Fed> fed_of(const Problem& p, const BindArgs& args, bool in_turns) {
   for (const int64_t size : {a.size, a.v_size})
     if (size != kPlaces && size != 2 * kPlaces) return unsupported("heads of {}, which are not of whole lines", size);
   if (a.v_size > a.size) return unsupported("values of {} for keys of {}", a.v_size, a.size);
-  if (!in_turns && a.keys > kKeysAtOnce) return unsupported("{} keys at once", a.keys);
+  if (!in_turns && a.keys > (divided ? kDividedKeys : kKeysAtOnce)) return unsupported("{} keys at once", a.keys);
   if (in_turns && a.keys <= kLongKeys) return unsupported("{} keys, which come at once", a.keys);
   if (a.k.column != 1 || !in_steps_of(a.y, 8)) return unsupported("rows of heads that are not in steps of 16 bytes");
   f.masked = p.as<AttentionParams>().has_mask;
-  f.keys = in_turns ? kLongKeys : pieces(std::max<int64_t>(1, a.keys), 16) * 16;
+  f.keys = in_turns ? kLongKeys : pieces(std::max<int64_t>(1, a.keys), divided ? 16 * kHalves : 16) * 16;
   if (a.whole.volume() == 0 || a.keys == 0) return f;
   for (const TensorView& view : views_of(f, type)) WOOTZ_RETURN_IF_ERROR(check_view(view));
   if (a.batch * a.heads * f.tiles() >= int64_t{1} << 31) return unsupported("{} heads", a.batch * a.heads);
@@ -125,14 +130,14 @@ Result<Fed> fed_of(const Problem& p, const BindArgs& args, bool in_turns) {
 }
 
 Result<KernelSource> fed_source(const char* file, const Problem& p, const BindArgs& args, const Fed& f, int64_t teams,
-                                int64_t stages, bool by_turns) {
+                                int64_t stages, bool by_turns, int64_t cluster = 1) {
   const AttentionShape& a = f.shape;
   const DType type = p.inputs[0].dtype;
   WOOTZ_ASSIGN_OR_RETURN(KernelSource source, attention_source(file, p, args, a, views_of(f, type)));
   source.type("Y", storage_type(type));
   const std::pair<const char*, int64_t> fixed[] = {
-      {"kKeys", f.keys}, {"kTeams", teams},      {"kStages", stages},
-      {"kCluster", 1},   {"kByTurns", by_turns}, {"kAddsMask", p.as<AttentionParams>().has_mask}};
+      {"kKeys", f.keys},     {"kTeams", teams},      {"kStages", stages},
+      {"kCluster", cluster}, {"kByTurns", by_turns}, {"kAddsMask", p.as<AttentionParams>().has_mask}};
   for (const auto& [name, value] : fixed) source.fixed(name, value);
   source.code(wide_product(static_cast<int>(f.keys > 128 ? f.keys / 2 : f.keys), type));
   source.code(turned_product(static_cast<int>(a.v_size), type));
@@ -146,6 +151,29 @@ LaunchSize size_of(int64_t teams, int64_t blocks, int64_t shared) {
   size.shared = static_cast<unsigned>(kAligned + shared);
   size.at_once = 1;
   return size;
+}
+
+// Keys divided between the two blocks of a cluster for each tile, where tiles by themselves leave multiprocessors idle.
+// Over more keys than these, what the two tell each other takes as long as what they save (197, ViT-B/16: 3.06 us for
+// 3.07; 128, BERT-Base: 2.4 for 2.7).
+struct Split {
+  Fed fed;
+  int64_t tiles = 0;
+  double us = 0;
+};
+
+Result<Split> split_of(const Problem& p, const BindArgs& args) {
+  constexpr double kShareUs = 0.4, kTileCycles = 500;
+  WOOTZ_ASSIGN_OR_RETURN(Fed fed, fed_of(p, args, Keys::kDivided));
+  const AttentionShape& a = fed.shape;
+  const int64_t tiles = a.batch * a.heads * fed.tiles();
+  if (tiles * kHalves > kMultiprocessors) return unsupported("{} tiles by two blocks each", tiles);
+  if (a.keys <= fed.keys) return unsupported("{} keys between two blocks", a.keys);
+  const auto scores = static_cast<double>(kTileRows * fed.keys);
+  const double products = scores * static_cast<double>(a.size + a.v_size) / kMacsPerCycle;
+  const double us = kStartUs + kShareUs + static_cast<double>(fed.stage_bytes(1)) / kBlockBytesPerUs +
+                    (products + scores / kScoresPerCycle + kTileCycles) / kCyclesPerUs;
+  return Split{std::move(fed), tiles, us};
 }
 
 // How rows are divided where keys come in turns: a tile for each team of a block.
@@ -187,7 +215,7 @@ Turns best_turns(const Fed& f) {
 }  // namespace
 
 Status generate_attention_fed(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
-  WOOTZ_ASSIGN_OR_RETURN(const Fed f, fed_of(p, args, false));
+  WOOTZ_ASSIGN_OR_RETURN(const Fed f, fed_of(p, args, Keys::kAtOnce));
   if (f.shape.whole.volume() == 0) return Status();
   if (f.shape.keys == 0) return unsupported("attention over no keys on tensor cores");
   const Division d = best_division(f);
@@ -203,7 +231,7 @@ Status generate_attention_fed(const Problem& p, const BindArgs& args, std::vecto
 }
 
 Status generate_attention_fed_long(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
-  WOOTZ_ASSIGN_OR_RETURN(const Fed f, fed_of(p, args, true));
+  WOOTZ_ASSIGN_OR_RETURN(const Fed f, fed_of(p, args, Keys::kInTurns));
   if (f.shape.whole.volume() == 0) return Status();
   const Turns t = best_turns(f);
   WOOTZ_ASSIGN_OR_RETURN(KernelSource source,
@@ -212,15 +240,41 @@ Status generate_attention_fed_long(const Problem& p, const BindArgs& args, std::
   return source.finish(size_of(t.teams, t.blocks, t.shared), launches);
 }
 
+Status generate_attention_fed_split(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
+  WOOTZ_ASSIGN_OR_RETURN(const Split split, split_of(p, args));
+  const Fed& f = split.fed;
+  if (f.shape.whole.volume() == 0) return Status();
+  WOOTZ_ASSIGN_OR_RETURN(KernelSource source, fed_source("attention/fed_split.cuh", p, args, f, 1, 1, false, kHalves));
+  source.number("groups", f.tiles());
+  constexpr int64_t kThreads = 128;
+  LaunchSize size;
+  size.block = kThreads;
+  size.grid_x = static_cast<unsigned>(split.tiles);
+  size.grid_z = kHalves;
+  size.cluster = kHalves;
+  // Rows, keys, values; of each block what it has of a half of the rows, and two numbers a thread.
+  const int64_t joined = kTileRows * f.shape.v_size * 4 + kHalves * kThreads * 8;
+  size.shared = static_cast<unsigned>(pieces(kAligned + f.stage_bytes(1) + joined + kBarBytes, kAligned) * kAligned);
+  size.at_once = 1;
+  size.beside = true;
+  return source.finish(size, launches);
+}
+
+double estimate_attention_fed_split(const Problem& p) {
+  const std::vector<Dims> in = operand_dims(p.inputs), out = operand_dims(p.outputs);
+  const Result<Split> split = split_of(p, {in, out, {}});
+  return split.ok() && split->fed.shape.whole.volume() > 0 ? split->us : 0;
+}
+
 double estimate_attention_fed(const Problem& p) {
   const std::vector<Dims> in = operand_dims(p.inputs), out = operand_dims(p.outputs);
-  const Result<Fed> f = fed_of(p, {in, out, {}}, false);
+  const Result<Fed> f = fed_of(p, {in, out, {}}, Keys::kAtOnce);
   return f.ok() && f->shape.keys > 0 && f->shape.whole.volume() > 0 ? best_division(*f).us : 0;
 }
 
 double estimate_attention_fed_long(const Problem& p) {
   const std::vector<Dims> in = operand_dims(p.inputs), out = operand_dims(p.outputs);
-  const Result<Fed> f = fed_of(p, {in, out, {}}, true);
+  const Result<Fed> f = fed_of(p, {in, out, {}}, Keys::kInTurns);
   return f.ok() && f->shape.whole.volume() > 0 ? best_turns(*f).us : 0;
 }
 

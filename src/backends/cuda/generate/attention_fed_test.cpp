@@ -19,11 +19,14 @@ struct Case {
   const char* name;
   int64_t batch, heads, rows, keys, size;
   bool masked = false, causal = false;
+  bool divided = false;  // between two blocks
 };
 constexpr Case kCases[] = {{"vit_b32", 32, 12, 197, 197, 64},
                            {"vit_b1", 1, 12, 197, 197, 64},
                            {"bert_b32", 32, 12, 128, 128, 64},
                            {"bert_b1", 1, 12, 128, 128, 64},
+                           {"bert_b1_divided", 1, 12, 128, 128, 64, true, false, true},
+                           {"size_128_divided", 1, 12, 128, 128, 128, true, true, true},
                            {"keys_256", 32, 12, 256, 256, 64},
                            {"size_128", 32, 12, 128, 128, 128},
                            {"masked", 32, 12, 197, 197, 64, true},
@@ -57,7 +60,9 @@ Result<std::string> source_of(const Case& c, DType type) {
   const Problem p = problem_of(c, type);
   const std::vector<Dims> in = operand_dims(p.inputs), out = operand_dims(p.outputs);
   std::vector<Launch> launches;
-  const Generate generate = c.keys > 256 ? generate_attention_fed_long : generate_attention_fed;
+  const Generate generate = c.divided      ? generate_attention_fed_split
+                            : c.keys > 256 ? generate_attention_fed_long
+                                           : generate_attention_fed;
   WOOTZ_RETURN_IF_ERROR(generate(p, {in, out, {}}, &launches));
   return launches.at(0).source;
 }

@@ -178,6 +178,9 @@ double estimate_attention_fed(const Problem& problem);
 // Over more keys than come to shared memory at once.
 Status generate_attention_fed_long(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 double estimate_attention_fed_long(const Problem& problem);
+// Keys divided between two blocks.
+Status generate_attention_fed_split(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+double estimate_attention_fed_split(const Problem& problem);
 Status generate_attention_mma(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 double estimate_attention_mma(const Problem& problem);
 // By a cluster of so many blocks for each image.

@@ -97,7 +97,8 @@ W_FN void end(const Operands& p, const Constants& c, const Place& at, Scores& s,
   const int first = first_of(c, at);
   float sum[2] = {1, 1};
   if (first < c.rows) {  // of the last rows, not every warp has some
-    see<false>(p, c, unit_at(c, at.unit).head, first + threadIdx.x % 32 / 4, 0, s);
+    see<false>(c, first + threadIdx.x % 32 / 4, 0, s,
+               [&](int, int, int row, int j) { return mask_at(p, c, unit_at(c, at.unit).head, row, j); });
     raise(s, sum);
   }
   as_rows(s, to.a);

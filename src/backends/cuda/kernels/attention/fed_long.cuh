@@ -90,11 +90,12 @@ struct Work {
     w_settle_sums(part.acc);
   }
   W_M void exponentials(int turn, Scores& s, Part& part, float (&keep)[2]) const {
+    const auto mask = [&](int, int, int row, int j) { return mask_at(p, c, tile.head, row, j); };
     settle(s);
     if ((turn + 1) * kKeys <= c.keys)
-      see<true>(p, c, tile.head, tile.row, turn * kKeys, s);
+      see<true>(c, tile.row, turn * kKeys, s, mask);
     else
-      see<false>(p, c, tile.head, tile.row, turn * kKeys, s);
+      see<false>(c, tile.row, turn * kKeys, s, mask);
     raise(s, part, keep);
     settle(s);  // while values are added, and not behind the wait for them
   }

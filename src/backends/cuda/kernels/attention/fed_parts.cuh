@@ -96,10 +96,24 @@ W_FN void settle(Scores& s) {
   for (int half = 0; half < kHalves; ++half) w_settle_sums(s[half]);
 }
 
+// What the mask adds to the score of key j, where the row has one; of others what it adds to another one's.
+W_FN float mask_at(const Operands& p, const Constants& c, const Lines& head, int row, int j) {
+  return masked(p, c, 0.0f, head.b, head.h, row < c.rows ? row : 0, j < c.keys && !(kCausal && j > row) ? j : 0);
+}
+
+// Of all scores of a thread that see() takes.
+W_FN void load_mask(const Operands& p, const Constants& c, const Lines& head, int row, int base, Scores& mask) {
+#pragma unroll
+  for (int n = 0; n < kGroups; ++n)
+#pragma unroll
+    for (int e = 0; e < 4; ++e)
+      group_of(mask, n)[e] = mask_at(p, c, head, row + e / 2 * 8, base + n * 8 + threadIdx.x % 4 * 2 + e % 2);
+}
+
 // Scores of the keys from `base` on as a row sees them; where they are scaled first, in powers of two. kWhole: there
-// are so many keys.
-template <bool kWhole>
-W_FN void see(const Operands& p, const Constants& c, const Lines& head, int row, int base, Scores& s) {
+// are so many keys. mask(n, e, row, j): what is added to score e of group n.
+template <bool kWhole, class Mask>
+W_FN void see(const Constants& c, int row, int base, Scores& s, const Mask& mask) {
   if (kWhole && !kScaledFirst && !kCausal) return;
 #pragma unroll
   for (int n = 0; n < kGroups; ++n) {
@@ -111,7 +125,7 @@ W_FN void see(const Operands& p, const Constants& c, const Lines& head, int row,
       float score = group_of(s, n)[e];
       if (kScaledFirst) score = kCap > 0 ? capped(score * (float)kScale) * kLog2e : score * ((float)kScale * kLog2e);
       if constexpr (kAddsMask) {
-        const float m = masked(p, c, 0.0f, head.b, head.h, own < c.rows ? own : 0, seen ? j : 0);
+        const float m = mask(n, e, own, j);
         score = m == -W_INF ? m : score + m * kLog2e;
       }
       group_of(s, n)[e] = seen ? score : -W_INF;
