@@ -17,6 +17,13 @@ Status make_maps(const std::vector<TensorView>& views, const void* const* values
   return Status();
 }
 
+// Of few blocks that use shared memory: those of the next kernel, which bring their weights before this one has ended,
+// then find room beside them. The L1 has what is left, which such kernels hardly use.
+bool leaves_room(const LaunchSize& size) {
+  constexpr size_t kMostBlocks = 2 * 132;
+  return size.shared > 0 && size_t{size.grid_x} * size.grid_y * size.grid_z <= kMostBlocks;
+}
+
 }  // namespace
 
 Result<std::vector<LoadedLaunch>> load_launches(const Gpu& gpu, std::vector<Launch> launches) {
@@ -26,7 +33,7 @@ Result<std::vector<LoadedLaunch>> load_launches(const Gpu& gpu, std::vector<Laun
     loaded.numbers = std::move(l.numbers);
     WOOTZ_ASSIGN_OR_RETURN(loaded.module, Module::get(gpu, l.source));
     WOOTZ_RETURN_IF_ERROR(loaded.module->allow_shared(l.size.shared));
-    if (l.size.beside) WOOTZ_RETURN_IF_ERROR(loaded.module->leave_room());
+    if (l.size.beside || leaves_room(l.size)) WOOTZ_RETURN_IF_ERROR(loaded.module->leave_room());
     if (l.size.cluster > 8) WOOTZ_RETURN_IF_ERROR(loaded.module->allow_large_clusters());
     loaded.size = l.size;
     loaded.pointers = std::move(l.pointers);
