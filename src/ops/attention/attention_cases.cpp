@@ -25,6 +25,7 @@ void attention_cases(CaseList& list) {
       {"key_mask", 2, 4, 4, 11, 12, 8, 8, {}, "keys"},
       {"f16", 1, 2, 2, 12, 12, 32, 32, {}, "", DType::kF16},
       {"f16_heads_of_64", 1, 2, 1, 70, 140, 64, 64, {}, "", DType::kF16},
+      {"f16_few_keys", 1, 2, 1, 70, 100, 64, 64, {}, "", DType::kF16},
       {"bf16", 1, 2, 2, 12, 12, 32, 32, {{"causal", int64_t{1}}}, "", DType::kBF16},
   };
   for (const Case& c : cases) {
