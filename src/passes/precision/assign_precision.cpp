@@ -36,20 +36,25 @@ bool touches_bytes(const PointwiseExpr& expr) {
                      [](const PwInstr& in) { return is_int8(in.type) || is_fp8(in.type); });
 }
 
-// The expression with operands widened to f32 where they are read and results rounded where they are stored; `narrow`:
-// which operands are. Scales and zero points in between stay what they are.
-PointwiseExpr with_narrow_ends(const PointwiseExpr& expr, const std::vector<uint8_t>& narrow, DType type) {
+// The expression with operands widened to f32 where they are read; `narrow`: which operands are.
+PointwiseExpr with_narrow_inputs(const PointwiseExpr& expr, const std::vector<uint8_t>& narrow, DType type) {
   PointwiseExpr made;
   made.num_inputs = expr.num_inputs;
-  const std::vector<uint16_t> results = append_expression(&made, expr, [&](PwInstr load) {
+  made.outputs = append_expression(&made, expr, [&](PwInstr load) {
     const bool widen = load.type == DType::kF32 && load.a < narrow.size() && narrow[load.a] != 0;
     if (widen) load.type = type;
     made.code.push_back(load);
     const auto value = static_cast<uint16_t>(made.code.size() - 1);
     return widen ? made.push(PwOp::kCast, DType::kF32, value) : value;
   });
-  for (const uint16_t value : results)
-    made.outputs.push_back(made.code[value].type == DType::kF32 ? made.push(PwOp::kCast, type, value) : value);
+  return made;
+}
+
+// The same with results rounded where they are stored. Scales and zero points in between stay what they are.
+PointwiseExpr with_narrow_ends(const PointwiseExpr& expr, const std::vector<uint8_t>& narrow, DType type) {
+  PointwiseExpr made = with_narrow_inputs(expr, narrow, type);
+  for (uint16_t& value : made.outputs)
+    if (made.code[value].type == DType::kF32) value = made.push(PwOp::kCast, type, value);
   return made;
 }
 
@@ -88,7 +93,7 @@ class Assigner {
       if (kind != "mean" && kind != "max" && kind != "min") return false;
     }
     if (node.is("Cast") || node.op().traits.data_dependent || node.op().traits.has_side_effects) return false;
-    if (node.is("Quantize") || node.is("Dequantize") || stream_.norms.count(&node) != 0) return false;
+    if (node.is("Quantize") || node.is("Dequantize") || stream_.kept.count(&node) != 0) return false;
     if (closing_.count(&node) != 0) return false;
     const int first = first_narrowed(node);
     bool floats = node.has_attr("x_scale") && node.output()->dtype() == DType::kF32;
@@ -209,7 +214,15 @@ class Assigner {
     return narrowed_[value] = made;
   }
 
-  // A product's own bias would have the type of what is multiplied: the epilogue adds it instead, in FP32.
+  // What stays FP32 in a sum: rows of a table are widened as they are read, and a product's own bias, which would have
+  // the type of what is multiplied, is added by the epilogue.
+  void keep_sum(Node* node) const {
+    if (node->op().lowering != Lowering::kGather) return add_bias_after(node);
+    std::vector<uint8_t> narrow(node->attr_expr("epilogue")->num_inputs, 0);
+    narrow[0] = 1;
+    node->set_attr("epilogue", with_narrow_inputs(*node->attr_expr("epilogue"), narrow, type_));
+  }
+
   static void add_bias_after(Node* node) {
     if (!node->is("MatMul") || main_inputs(*node) != 3 || node->input(2) == nullptr ||
         node->attr_expr("epilogue") == nullptr)
@@ -228,8 +241,8 @@ class Assigner {
   Result<bool> convert(Node* node) {
     const std::vector<Value*> inputs = node->inputs();
     const AttrMap attrs = node->attrs();
-    const bool wide = stream_.gemms.count(node) != 0;  // only what is multiplied changes
-    if (wide) add_bias_after(node);
+    const bool wide = stream_.sums.count(node) != 0;  // only what is multiplied changes
+    if (wide) keep_sum(node);
     for (int i = first_narrowed(*node), end = wide ? main_inputs(*node) : node->num_inputs(); i < end; ++i)
       if (Value* in = node->input(i); in != nullptr && in->dtype() == DType::kF32 && !is_weight_scale(*node, i))
         node->set_input(i, narrowed(node, i, in));

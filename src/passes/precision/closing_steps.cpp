@@ -12,6 +12,7 @@ bool may_close(const Node& node) {
     case Lowering::kPointwise:
     case Lowering::kReduce:
     case Lowering::kSoftmax:
+    case Lowering::kNorm:
     case Lowering::kMove:
     case Lowering::kView:
     case Lowering::kGather: return true;
@@ -40,7 +41,8 @@ std::unordered_set<const Node*> find_closing_steps(const Graph& graph) {
       closing.insert(node);
   }
   const auto decodes = [](const Node* n) {
-    return n->op().lowering == Lowering::kReduce || n->op().lowering == Lowering::kSoftmax;
+    const Lowering lowering = n->op().lowering;
+    return lowering == Lowering::kReduce || lowering == Lowering::kSoftmax || lowering == Lowering::kNorm;
   };
   if (std::none_of(closing.begin(), closing.end(), decodes)) closing.clear();
   return closing;

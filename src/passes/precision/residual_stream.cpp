@@ -28,6 +28,17 @@ const Value* residual_of(const Node& node) {
 
 bool is_norm(const Node* node) { return node != nullptr && node->op().lowering == Lowering::kNorm; }
 
+// Rows of tables that are added up begin the stream: of the table that the sum is a node of only the values are
+// rounded, those of the others not at all.
+void add_embedding(const Node& sum, ResidualStream* stream) {
+  if (sum.attr_expr("epilogue") == nullptr || sum.output()->dtype() != DType::kF32) return;
+  stream->sums.insert(&sum);
+  for (auto i = static_cast<int>(sum.attr_int("main_inputs", sum.num_inputs())); i < sum.num_inputs(); ++i)
+    if (const Value* added = sum.input(i);
+        added != nullptr && added->producer() != nullptr && added->producer()->op().lowering == Lowering::kGather)
+      stream->kept.insert(added->producer());
+}
+
 }  // namespace
 
 ResidualStream find_residual_stream(const Graph& graph) {
@@ -39,15 +50,17 @@ ResidualStream find_residual_stream(const Graph& graph) {
     const std::vector<Use>& uses = node->output()->uses();
     if (std::none_of(uses.begin(), uses.end(), [](const Use& use) { return is_norm(use.node) && use.index == 0; }))
       continue;
-    stream.gemms.insert(node);
+    stream.sums.insert(node);
     for (const Use& use : uses)
-      if (is_norm(use.node)) stream.norms.insert(use.node);
+      if (is_norm(use.node)) stream.kept.insert(use.node);
     const Node* maker = residual->producer();
     if (is_norm(maker)) {
-      stream.norms.insert(maker);
+      stream.kept.insert(maker);
       maker = maker->input(0) == nullptr ? nullptr : maker->input(0)->producer();
     }
-    if (maker != nullptr && maker->op().lowering == Lowering::kPointwise) stream.norms.insert(maker);
+    if (maker == nullptr) continue;
+    if (maker->op().lowering == Lowering::kPointwise) stream.kept.insert(maker);
+    if (maker->op().lowering == Lowering::kGather) add_embedding(*maker, &stream);
   }
   return stream;
 }
