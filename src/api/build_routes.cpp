@@ -14,7 +14,8 @@ constexpr std::string_view kChoices[] = {
     "fuse_embedding",      "fuse_epilogue",    "fuse_gates",      "fuse_norms",    "fuse_padding",
     "fuse_pointwise",      "fuse_rotary",      "fuse_shortcuts",  "fuse_siblings", "fuse_softmax",
     "fuse_squeeze_excite", "fuse_stem",        "hoist_pointwise", "join_concats",  "join_siblings",
-    "merge_convolutions",  "merge_siblings",   "push_transposes", "reorder_rows",  "unfold_patches"};
+    "merge_convolutions",  "merge_siblings",   "push_transposes", "relax_sums",    "reorder_rows",
+    "unfold_patches"};
 constexpr std::string_view kWithout = "without:";
 
 }  // namespace

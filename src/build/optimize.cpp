@@ -98,6 +98,7 @@ PipelineOptions pipeline_options(const BuildContext& context) {
   PipelineOptions pipeline;
   pipeline.disabled = context.settings.disabled_passes;
   leave_out_passes_for(context.target.backend->can, &pipeline);
+  pipeline.relaxed = context.settings.int8;
   if (!context.target.backend->prefers_unsigned_bytes()) pipeline.disabled.insert("unsigned_bytes");
   const Backend& backend = *context.target.backend;
   if (!backend.computes_fast_in(DType::kF16) && !backend.computes_fast_in(DType::kBF16))

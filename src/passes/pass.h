@@ -23,6 +23,7 @@ struct PassInfo {
   const char* name;
   PassFunction run;
   const char* why;
+  bool relaxed = false;  // its results may differ by roundings
 };
 const std::vector<PassInfo>& all_passes();
 const PassInfo* find_pass(std::string_view name);
@@ -40,6 +41,7 @@ enum class PipelinePart : uint8_t { kAll, kRounds, kLast };
 struct PipelineOptions {
   PipelinePart part = PipelinePart::kAll;
   std::set<std::string, std::less<>> disabled;  // names of passes to skip; "all" skips every optional one
+  bool relaxed = false;                         // passes that leave roundings of the model out may run
   bool verify = false;                          // the graph verifier after each pass
   std::function<void(const PassReport&, const Graph&)> observer;
 };

@@ -125,7 +125,8 @@ TEST_P(PassFile, LeavesWhatItSays) {
     ASSERT_TRUE(actual.ok()) << actual.status().to_string();
     for (size_t o = 0; o < expected->size(); ++o) {
       const Difference d = compare_by_place((*actual)[o], (*expected)[o]);
-      EXPECT_TRUE(within(d, tolerance_for(exactness(*(*untouched)->outputs()[o]), 64)))
+      const double step = pass->relaxed ? 0.1 : 0;  // of 8 bits, which is left out
+      EXPECT_TRUE(within(d, step + tolerance_for(exactness(*(*untouched)->outputs()[o]), 64)))
           << "output " << o << ": " << to_string(d);
     }
     const Result<bool> again = pass->run(graph);

@@ -41,6 +41,7 @@ void add_from_environment(std::set<std::string, std::less<>>* disabled) {
 const std::vector<PassInfo>& all_passes() {
   static const std::vector<PassInfo> kPasses = {
 #define PASS(function, why) {#function, function, why},
+#define RELAXED(function, why) {#function, function, why, true},
 #include "passes/passes.def"
   };
   return kPasses;
@@ -65,6 +66,7 @@ Result<std::vector<PassReport>> run_pipeline(Graph& graph, const PipelineOptions
   const auto run = [&](const Turn& turn, bool report_idle) -> Result<bool> {
     const char* const name = turn.name;
     if (!required(name) && (disabled.count("all") || disabled.count(name))) return false;
+    if (find_pass(name)->relaxed && !options.relaxed) return false;
     PassReport report;
     report.name = name;
     report.nodes_before = graph.num_nodes();

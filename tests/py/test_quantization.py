@@ -53,6 +53,23 @@ def dynamic_product():
                     [helper.make_tensor_value_info("y", TensorProto.FLOAT, [5, 10])], constants)
 
 
+def residual_sum():
+    """A convolution whose result is rounded to steps of 0.5 and added to another tensor."""
+    rng = np.random.default_rng(8)
+    constants = dict(xs=np.float32(0.02), xz=np.int8(0), ys=np.float32(0.5), yz=np.int8(3),
+                     w=rng.integers(-127, 128, (16, 16, 1, 1)).astype(np.int8), ws=np.float32(0.01), wz=np.int8(0))
+    node = helper.make_node
+    nodes = [node("QuantizeLinear", ["x", "xs", "xz"], ["xq"], "q_in"),
+             node("DequantizeLinear", ["xq", "xs", "xz"], ["xd"], "dq_in"),
+             node("DequantizeLinear", ["w", "ws", "wz"], ["wd"], "dq_w"),
+             node("Conv", ["xd", "wd"], ["c"], "conv"),
+             node("QuantizeLinear", ["c", "ys", "yz"], ["cq"], "q_sum"),
+             node("DequantizeLinear", ["cq", "ys", "yz"], ["cd"], "dq_sum"),
+             node("Add", ["cd", "r"], ["y"], "add")]
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 16, 5, 5]) for name in ("x", "r", "y")]
+    return model_of(nodes, values[:2], values[2:], constants)
+
+
 def report_of(model):
     logger = wootz.Logger(wootz.Logger.ERROR)
     builder = wootz.Builder(logger)
@@ -92,3 +109,22 @@ def test_dynamic_quantization_multiplies_8_bits():
     # ONNX's own evaluator: without instructions for sums of products of bytes, ONNX Runtime's sums saturate at 16 bits.
     expected = ReferenceEvaluator(model).run(["y"], feeds)[0]
     assert np.abs(plan.infer(feeds)["y"] - expected).max() <= 1e-4 * np.abs(expected).max()
+
+
+def test_only_int8_lets_a_sum_go_without_its_rounding(tmp_path):
+    model = residual_sum()
+    feeds = {"x": np.random.default_rng(9).uniform(-2.5, 2.5, (1, 16, 5, 5)).astype(np.float32),
+             "r": np.zeros((1, 16, 5, 5), np.float32)}
+    step = 0.5
+    built = {}
+    for name, how in {"plain": {}, "int8": {"precision": "int8"},
+                      "without": {"precision": "int8", "options": {"build_route": "without:relax_sums"}}}.items():
+        report = tmp_path / f"{name}.json"
+        options = {"backend": "cpu", "timing": "0", **how.get("options", {})}
+        plan = wootz.build(model.SerializeToString(), options=options, precision=how.get("precision", ()), report=report)
+        relaxed = [note["Node"] for note in json.loads(report.read_text())["notes"] if "relax_sums" in note.get("Reason", "")]
+        assert relaxed == (["q_sum", "dq_sum"] if name == "int8" else []), name
+        engine = wootz.Runtime(wootz.Logger(wootz.Logger.ERROR)).deserialize_cuda_engine(plan)
+        y = wootz.infer(engine, feeds)["y"] / step
+        built[name] = np.abs(y - np.round(y)).max()
+    assert built["plain"] < 1e-4 and built["without"] < 1e-4 and built["int8"] > 0.3, built

@@ -1,5 +1,6 @@
 #include "backends/cpu/native_provider.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "backends/cpu/kernel_entry.h"
@@ -57,10 +58,14 @@ Status check_problem(const Problem& p) {
 
 // Bytes moved at a usual bandwidth, plus a launch: only to rank our offers among others without timing.
 double rough_cost_us(const Problem& p) {
-  double bytes = 0;
-  for (const TensorDesc& t : p.inputs) bytes += static_cast<double>(dtype_bytes(t.dtype, t.dims.volume()));
-  for (const TensorDesc& t : p.outputs) bytes += static_cast<double>(dtype_bytes(t.dtype, t.dims.volume()));
-  return 1.0 + bytes / 20e3;
+  double read = 0, written = 0;
+  for (const TensorDesc& t : p.outputs) written += static_cast<double>(dtype_bytes(t.dtype, t.dims.volume()));
+  for (const TensorDesc& t : p.inputs) {
+    const auto bytes = static_cast<double>(dtype_bytes(t.dtype, t.dims.volume()));
+    // Of a table only what is gathered is read.
+    read += p.family() == Family::kGather && &t == p.inputs.data() ? std::min(bytes, written) : bytes;
+  }
+  return 1.0 + (read + written) / 20e3;
 }
 
 // At the largest extents.

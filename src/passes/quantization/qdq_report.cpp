@@ -63,6 +63,14 @@ bool is_quantized(const Node& node) {
   return false;
 }
 
+std::set<std::string> qdq_names(const Graph& graph) {
+  std::set<std::string> all;
+  for (const Node* node = graph.first(); node != nullptr; node = node->next())
+    if (is_qdq(*node))
+      for (const std::string& name : names_of(*node)) all.insert(name);
+  return all;
+}
+
 // A step of nothing but Quantize and Dequantize.
 bool only_qdq(const Node& node, const std::map<std::string, std::vector<size_t>>& qdq) {
   if (is_qdq(node)) return true;
@@ -86,7 +94,20 @@ QdqRecorder::QdqRecorder(const Graph& graph) {
   }
 }
 
+void QdqRecorder::note_relaxed(const std::set<std::string>& left) {
+  for (const std::string& name : left_) {
+    const auto found = by_name_.find(name);
+    if (found == by_name_.end() || left.count(name) != 0) continue;
+    for (const size_t i : found->second) entries_[i].relaxed = true;
+  }
+}
+
 void QdqRecorder::after_pass(std::string_view pass, const Graph& graph) {
+  if (!entries_.empty() && (pass == "propagate_qdq" || pass == "relax_sums")) {
+    std::set<std::string> left = qdq_names(graph);
+    if (pass == "relax_sums") note_relaxed(left);
+    left_ = std::move(left);
+  }
   if (entries_.empty() || (pass != "propagate_qdq" && pass != "fuse_qdq" && pass != "fuse_fp8")) return;
   for (const Node* node = graph.first(); node != nullptr; node = node->next()) {
     if (!is_qdq(*node)) continue;
@@ -119,7 +140,9 @@ std::vector<QdqLine> QdqRecorder::lines(const Graph& graph) const {
     const auto found = holders.find(line.node);
     if (found == holders.end()) {
       line.fate = entry.of_constant ? "folded" : "removed";
-      line.reason = entry.of_constant ? "its result is a constant in float" : "it met its inverse, or nothing reads it";
+      line.reason = entry.of_constant ? "its result is a constant in float"
+                    : entry.relaxed   ? "an addition takes the convolution's result as it is (pass relax_sums)"
+                                      : "it met its inverse, or nothing reads it";
     } else {
       const auto taken = std::find_if(found->second.begin(), found->second.end(),
                                       [&](const Node* n) { return !only_qdq(*n, by_name_); });

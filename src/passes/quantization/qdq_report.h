@@ -37,9 +37,12 @@ class QdqRecorder {
     std::set<std::string> neighbours;  // what stood before a quantize, after a dequantize
     std::string moved_past;
     std::string why_kept;
+    bool relaxed = false;  // an addition takes what it would have rounded
   };
+  void note_relaxed(const std::set<std::string>& left);
   std::vector<Entry> entries_;
   std::map<std::string, std::vector<size_t>> by_name_;
+  std::set<std::string> left_;  // names of those that the graph still has
 };
 
 // One line of text each, for logs.
