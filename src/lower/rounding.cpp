@@ -1,6 +1,6 @@
-// A normalization whose result is also rounded to 8 bits, for the products that read it, gives both, and an attention
-// whose result is only rounded gives that: the rounding would read the whole tensor again to make a quarter to a half
-// of it.
+// A normalization whose result is also rounded to 8 bits or to a float of 16, for the products that read it, gives
+// both, and an attention whose result is only rounded gives that: the rounding would read the whole tensor again to
+// make a quarter to a half of it.
 #include <algorithm>
 
 #include "base/expressions.h"
@@ -17,6 +17,14 @@ PointwiseExpr with_rounding(PointwiseExpr first, const PointwiseExpr& tail, cons
   });
   first.outputs.push_back(rounded[0]);
   return first;
+}
+
+// A cast of FP32 to 16 bits, and nothing else.
+bool is_narrowing(const PointwiseExpr& expr) {
+  const PwInstr& last = expr.code[expr.outputs[0]];
+  const bool narrow = last.type == DType::kBF16 || last.type == DType::kF16;
+  return narrow && expr.code.size() == 2 && last.op == PwOp::kCast && expr.code[last.a].op == PwOp::kInput &&
+         expr.code[last.a].type == DType::kF32;
 }
 
 }  // namespace
@@ -40,7 +48,8 @@ std::optional<std::vector<double>> LowerContext::constants_of_rounding(const Ste
   if (options_.providers.empty() || rounding.inputs.empty() || rounding.outputs.size() != 1 ||
       rounding.problem.epilogue.outputs.size() != 1)
     return std::nullopt;
-  if (const DType to = rounding.problem.epilogue.output_type(); !is_fp8(to) && !is_int8(to)) return std::nullopt;
+  const PointwiseExpr& expr = rounding.problem.epilogue;
+  if (const DType to = expr.output_type(); !is_fp8(to) && !is_int8(to) && !is_narrowing(expr)) return std::nullopt;
   const TensorIndex source = rounding.inputs[0];
   if (!source.exists() || std::count(rounding.inputs.begin(), rounding.inputs.end(), source) != 1 ||
       !(shapes_.at(source) == shapes_.at(rounding.outputs[0])))

@@ -325,6 +325,13 @@ class Compiler {
       if (bytes_of(from) != bytes_of(reg)) release_operands(i);
       return store(i);
     }
+    if (from == DType::kF32 && !saturate && !is_read_[static_cast<size_t>(i)]) {  // stored, and that is all
+      for (size_t o = 0; o < expr_.outputs.size(); ++o)
+        if (root_[expr_.outputs[o]] == i)
+          emit(find_narrow(isa_, in.type, false), {PwSlot::kOutput, static_cast<uint16_t>(o)}, a);
+      release_operands(i);
+      return {};
+    }
     out = new_register(4);  // a narrow float: to f32, then to its values
     if (from != DType::kF32) {
       emit(find_convert(isa_, from, DType::kF32, false), out, a);

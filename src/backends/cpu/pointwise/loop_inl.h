@@ -58,7 +58,7 @@ HWY_INLINE void store_lanes(V v, Bf16Bits* p) {
   const auto quiet = hn::Or(hn::ShiftRight<16>(u), hn::Set(d32, 0x40));
   const auto nan = hn::RebindMask(d32, hn::IsNaN(v));
   const auto r = hn::IfThenElse(nan, quiet, rounded);
-  hn::StoreU(hn::DemoteTo(d16, hn::BitCast(I(), r)), d16, reinterpret_cast<uint16_t*>(p));
+  hn::StoreU(hn::TruncateTo(d16, r), d16, reinterpret_cast<uint16_t*>(p));
 }
 // Lanes that are integral and within the type.
 HWY_INLINE void store_lanes(V v, uint8_t* p) {

@@ -28,6 +28,7 @@ HostTensor from_layout(const void* data, Layout layout, DType dtype, const Dims&
 
 struct Options {
   double tolerance = 1e-5;  // relative to the largest expected value; 0: exact
+  double noise = 0;         // absolute difference that counts as none: what cancellation leaves
   bool in_place = true;     // also try with the output in the input's memory where the kernel says so
   bool misaligned = false;  // operands at odd multiples of their element size
   bool expect_offer = true;

@@ -204,7 +204,7 @@ void compare_all(const std::vector<HostTensor>& got, const std::vector<HostTenso
   ASSERT_EQ(got.size(), expected.size()) << what;
   for (size_t o = 0; o < got.size(); ++o) {
     if (!expected[o].valid()) continue;
-    const Difference d = compare_by_place(got[o], expected[o]);
+    const Difference d = compare_by_place(got[o], expected[o], options.noise);
     EXPECT_TRUE(within(d, options.tolerance))
         << what << " output " << o << ": " << to_string(d)
         << (d.worst_index >= 0
