@@ -2,15 +2,17 @@
 
 #include <algorithm>
 
+#include "backend/quantized.h"
+
 namespace wootz {
 namespace {
 
+// Of 8 bits with an expression that quantizes it.
 bool is_mean_of_images(const Problem& p) {
-  if (p.inputs.size() != 1 || p.outputs.size() != 1 || !p.epilogue.empty()) return false;
+  if (p.inputs.size() != 1 || p.outputs.size() != 1 || (!p.epilogue.empty() && !has_scales(p))) return false;
   const int rank = p.inputs[0].dims.rank();
   if (rank < 3 || p.outputs[0].dims.rank() != rank) return false;
-  if (const auto* pool = p.as_if<PoolParams>())
-    return pool->kind == PoolKind::kAvg && pool->global && pool->x_scale.empty();
+  if (const auto* pool = p.as_if<PoolParams>()) return pool->kind == PoolKind::kAvg && pool->global;
   const auto* reduce = p.as_if<ReduceParams>();
   if (reduce == nullptr || reduce->kind != ReduceKind::kMean) return false;
   Ints axes = reduce->axes, spatial;
@@ -28,7 +30,7 @@ bool is_one(const Dims& dims, int first) {
 // A product by channels, of images of one pixel.
 bool is_product(const Problem& p) {
   const auto* conv = p.as_if<ConvParams>();
-  if (conv == nullptr || conv->transposed || conv->groups != 1 || !conv->x_scale.empty()) return false;
+  if (conv == nullptr || conv->transposed || conv->groups != 1 || !conv->w_zero.empty()) return false;
   if (p.inputs.size() != (conv->has_bias ? 3 : 2) || p.num_main != static_cast<int>(p.inputs.size()) ||
       p.outputs.size() != 1)
     return false;
@@ -38,6 +40,22 @@ bool is_product(const Problem& p) {
          std::all_of(conv->pads.begin(), conv->pads.end(), zero);
 }
 
+// Scales of all three, or of none.
+bool add_grids(std::span<const Problem> steps, SqueezeExciteParams* params) {
+  const auto scaled = std::count_if(steps.begin(), steps.end(), has_scales);
+  if (scaled == 0) return true;
+  for (const Problem& step : steps) {
+    const Grids grids = grids_of(step);
+    if (grids.x_scale->size() != 1 || grids.x_zero->size() > 1) return false;
+    params->x_scale.push_back(grids.x_scale->front());
+    params->x_zero.push_back(grids.x_zero->empty() ? 0 : grids.x_zero->front());
+  }
+  params->mean = steps[0].epilogue;
+  params->w1_scale = steps[1].as<ConvParams>().w_scale;
+  params->w2_scale = steps[2].as<ConvParams>().w_scale;
+  return !params->mean.empty() && !params->w1_scale.empty() && !params->w2_scale.empty();
+}
+
 }  // namespace
 
 std::optional<Problem> make_squeeze_excite(std::span<const Problem> steps) {
@@ -45,8 +63,10 @@ std::optional<Problem> make_squeeze_excite(std::span<const Problem> steps) {
   const Problem &mean = steps[0], &first = steps[1], &second = steps[2];
   if (!is_mean_of_images(mean) || !is_product(first) || !is_product(second)) return std::nullopt;
   Problem made;
-  made.params = SqueezeExciteParams{
+  SqueezeExciteParams params{
       .has_b1 = first.as<ConvParams>().has_bias, .has_b2 = second.as<ConvParams>().has_bias, .hidden = first.epilogue};
+  if (!add_grids(steps, &params)) return std::nullopt;
+  made.params = std::move(params);
   made.passing = mean.passing || first.passing || second.passing;
   made.inputs = mean.inputs;
   made.inputs.insert(made.inputs.end(), first.inputs.begin() + 1, first.inputs.end());

@@ -37,7 +37,29 @@ void add_gate(CaseList& list, const char* name, std::vector<HostTensor> inputs, 
   list.add(name, "Chain", std::move(inputs), {{"body", body}}, 1, {false, true, true, true, true}, 64);
 }
 
-// A depthwise convolution and the gate of its image, which is a node within the node; both are results.
+PointwiseExpr quantized(double scale) {
+  PointwiseExpr e;
+  e.num_inputs = 1;
+  const uint16_t x = e.input(0, DType::kF32), by = e.constant(scale, DType::kF32);
+  e.outputs = {e.push(PwOp::kQuantize, DType::kI8, x, by, e.constant(0, DType::kF32))};
+  return e;
+}
+
+// Of data of 8 bits by `x`, weights by `w` (0: there are none), and a result by `y` (0: of floats); of floats nothing.
+AttrMap grids(DType type, int64_t inputs, double x, double w, double y) {
+  AttrMap attrs;
+  if (!is_int8(type)) return attrs;
+  attrs["x_scale"] = std::vector<double>{x};
+  attrs["x_zero"] = std::vector<double>{0};
+  if (w != 0) attrs["w_scale"] = std::vector<double>{w};
+  if (y == 0) return attrs;
+  attrs["epilogue"] = quantized(y);
+  attrs["main_inputs"] = inputs;
+  return attrs;
+}
+
+// A depthwise convolution and the gate of its image, which is a node within the node; both are results. In 8 bits all
+// values in between are quantized.
 void add_gated(CaseList& list, const char* name, DType type, const Dims& image, int64_t hidden, int64_t kernel) {
   const int64_t channels = image[1];
   std::vector<HostTensor> inputs{list.random(type, image), list.random(type, {channels, 1, kernel, kernel}),
@@ -46,16 +68,21 @@ void add_gated(CaseList& list, const char* name, DType type, const Dims& image, 
   const auto body = std::make_shared<Graph>("body"), inner = std::make_shared<Graph>("gate");
   std::vector<Value*> v;
   for (const HostTensor& t : inputs) v.push_back(body->add_input("", t.dtype(), to_shape(t.dims())));
-  const std::vector<int64_t> pads(4, kernel / 2);
-  Node* const conv = body->add_node(op("Conv"), "", {v[0], v[1]}, {{"groups", channels}, {"pads", pads}});
+  AttrMap of_conv = grids(type, 2, 0.3, 0.4, 0.7), of_mean = grids(type, 1, 0.7, 0, 0.11);
+  of_conv["groups"] = channels;
+  of_conv["pads"] = std::vector<int64_t>(4, kernel / 2);
+  of_mean["kind"] = std::string("avg");
+  of_mean["global"] = int64_t{1};
+  Node* const conv = body->add_node(op("Conv"), "", {v[0], v[1]}, of_conv);
   if (!infer_node(*conv).ok()) return;  // as above
   std::vector<Value*> in;
   for (const Value* from : {conv->output(), v[2], v[3]}) in.push_back(inner->add_input("", type, from->shape()));
-  Node* const mean = inner->add_node(op("Pool"), "", {in[0]}, {{"kind", std::string("avg")}, {"global", int64_t{1}}});
-  Node* const first = inner->add_node(op("Conv"), "", {mean->output(), in[1]}, {});
-  Node* const second = inner->add_node(op("Conv"), "", {first->output(), in[2]}, {});
-  for (Node* node : {mean, first, second})
-    if (!infer_node(*node).ok()) return;
+  Node* const mean = inner->add_node(op("Pool"), "", {in[0]}, of_mean);
+  if (!infer_node(*mean).ok()) return;
+  Node* const first = inner->add_node(op("Conv"), "", {mean->output(), in[1]}, grids(type, 2, 0.11, 0.3, 0.9));
+  if (!infer_node(*first).ok()) return;
+  Node* const second = inner->add_node(op("Conv"), "", {first->output(), in[2]}, grids(type, 2, 0.9, 0.2, 0));
+  if (!infer_node(*second).ok()) return;
   inner->mark_output(second->output());
   Node* const gate = body->add_node(op("Chain"), "", {conv->output(), v[2], v[3]}, {{"body", inner}});
   if (!infer_node(*gate).ok()) return;
@@ -269,6 +296,10 @@ void chain_cases(CaseList& list) {
              list.random(DType::kF16, {24, 88, 1, 1}), list.random(DType::kF16, {24})},
             {false, false, true, true}, 2, {"Concat", {{"axis", int64_t{1}}}},
             {"Conv", {{"epilogue", relu(DType::kF16)}, {"main_inputs", int64_t{3}}}});
+  add_chain(list, "fused/chain_concat_conv_i8",
+            {list.random(DType::kI8, {2, 16, 9, 5}), list.random(DType::kI8, {2, 80, 9, 5}),
+             list.random(DType::kI8, {24, 96, 1, 1})},
+            {false, false, true}, 2, {"Concat", {{"axis", int64_t{1}}}}, {"Conv", grids(DType::kI8, 2, 0.3, 0.2, 0.9)});
   add_chain(list, "fused/chain_two_conv_f16",
             {list.random(DType::kF16, {16, 16, 9, 9}), list.random(DType::kF16, {32, 16, 3, 3}),
              list.random(DType::kF16, {32}), list.random(DType::kF16, {32, 32, 1, 1})},
@@ -294,6 +325,7 @@ void chain_cases(CaseList& list) {
            {{"epilogue", relu()}, {"main_inputs", int64_t{3}}}, {});
   add_gated(list, "fused/chain_gated_f16", DType::kF16, {2, 24, 9, 13}, 6, 3);
   add_gated(list, "fused/chain_gated_bf16", DType::kBF16, {1, 40, 7, 6}, 8, 5);
+  add_gated(list, "fused/chain_gated_i8", DType::kI8, {2, 24, 9, 13}, 6, 3);
   add_concat(list, "fused/chain_concat", DType::kF32, {{2, 8, 5, 7}, {2, 3, 5, 7}, {2, 16, 5, 7}}, {27, 1, 1}, 1);
   add_concat(list, "fused/chain_concat_f16", DType::kF16, {{3, 4, 8}, {3, 4, 24}}, {4, 32}, 2);
   add_caches(list, "fused/chain_caches_f16", DType::kF16, {2, 3, 5, 24}, 2);

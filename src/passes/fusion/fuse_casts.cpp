@@ -1,4 +1,4 @@
-// A product or convolution of 16-bit floats whose result is widened to FP32 by a cast alone gives FP32 at once: its
+// A product or convolution whose result of 16 bits is widened to FP32 by a cast alone gives FP32 at once: its
 // sums are FP32 anyway, and what is rounded, written and read back in between is not. Networks' outputs stand after
 // such casts. Runs when nothing else changes any more, after what assigns types.
 #include "ops/infer.h"
@@ -12,8 +12,9 @@ bool is_narrow(DType type) { return type == DType::kF16 || type == DType::kBF16;
 
 // Whose expression, if it has one, reads nothing but the product.
 bool is_product(const Node& node) {
-  if ((!node.is("Conv") && !node.is("MatMul")) || node.num_outputs() != 1 || node.has_attr("x_scale")) return false;
-  if (!is_narrow(node.output()->dtype()) || node.input(0)->dtype() != node.output()->dtype()) return false;
+  if ((!node.is("Conv") && !node.is("MatMul")) || node.num_outputs() != 1) return false;
+  const DType type = node.output()->dtype();  // of 8 bits it is FP32 until the expression narrows it
+  if (!is_narrow(type) || (node.input(0)->dtype() != type && !node.has_attr("x_scale"))) return false;
   const PointwiseExpr* const expr = node.attr_expr("epilogue");
   return expr == nullptr || (node.attr_int("main_inputs") == node.num_inputs() && expr->outputs.size() == 1);
 }

@@ -1,7 +1,7 @@
 // A concatenation of channels that convolutions by single pixels alone read, as one node with each of them, which a
-// step may compute whole: it then reads the parts where they are, and nothing is put together. Of 16-bit floats, which
-// are what backends have such steps for. Runs when nothing else changes any more, as fuse_chains does. Where no kernel
-// takes it, it is lowered as two steps, and the concatenation only once.
+// step may compute whole: it then reads the parts where they are, and nothing is put together. Of 16-bit floats and
+// 8-bit grids, which are what backends have such steps for. Runs when nothing else changes any more, as fuse_chains
+// does. Where no kernel takes it, it is lowered as two steps, and the concatenation only once.
 #include <algorithm>
 #include <set>
 
@@ -21,13 +21,13 @@ bool joins_channels(const Node& node) {
   const DType type = node.output()->dtype();
   const int rank = node.output()->rank();
   const int64_t axis = node.attr_int("axis", 0);
-  return (type == DType::kF16 || type == DType::kBF16) && rank == 4 && (axis == 1 || axis == 1 - rank);
+  return (type == DType::kF16 || type == DType::kBF16 || is_int8(type)) && rank == 4 && (axis == 1 || axis == 1 - rank);
 }
 
 // Reads `image` pixel by pixel, and nothing else that is one of `parts`.
 bool convolves_pixels(const Node& node, const Value* image, const std::set<const Value*>& parts) {
-  if (!node.is("Conv") || node.num_outputs() != 1 || node.has_attr("auto_pad") || node.has_attr("x_scale") ||
-      node.attr_int("groups", 1) != 1 || node.input(0) != image)
+  if (!node.is("Conv") || node.num_outputs() != 1 || node.has_attr("auto_pad") ||
+      node.has_attr("x_scale") != is_int8(image->dtype()) || node.attr_int("groups", 1) != 1 || node.input(0) != image)
     return false;
   const Value* const w = node.input(1);
   if (w == nullptr || !w->is_constant() || w->constant().dims()[2] != 1 || w->constant().dims()[3] != 1) return false;

@@ -1,7 +1,8 @@
 // A depthwise convolution and the gate of squeeze-and-excitation that follows from its result, as one node with both
 // results: a step may then write sums for the mean beside the image, which need not be read again for it. Of 16-bit
-// floats, which are what backends have such steps for. Runs after fuse_squeeze_excite, which makes the gate one node.
-// Where no kernel takes it, it is lowered as the two steps.
+// floats or 8-bit grids, which are what backends have such steps for. Runs after fuse_squeeze_excite, which makes the
+// gate one node. Where no kernel takes it, it is lowered as the two steps. And in 8 bits the multiplication by a gate
+// and the convolution that reads it.
 #include <algorithm>
 
 #include "passes/pass.h"
@@ -22,11 +23,12 @@ bool is_gate(const Node& node) {
          mean.next()->is("Conv") && second.is("Conv");
 }
 
-// Of 16 bits and by constants, whose expression reads nothing else.
+// Of 16 bits, or of 8 with a scale, and by constants, whose expression reads nothing else.
 bool is_depthwise(const Node& node) {
   const DType type = node.output()->dtype();
-  return (type == DType::kF16 || type == DType::kBF16) && is_depthwise_convolution(node) &&
-         node.input(0)->dtype() == type && reads_one_value(node) &&
+  const bool scaled = node.has_attr("x_scale");
+  return (scaled ? is_int8(type) : type == DType::kF16 || type == DType::kBF16) && convolves_channels(node) &&
+         (scaled ? is_int8(node.input(0)->dtype()) : node.input(0)->dtype() == type) && reads_one_value(node) &&
          (!node.has_attr("epilogue") || node.attr_int("main_inputs") == node.num_inputs());
 }
 
@@ -40,10 +42,37 @@ bool is_kept_after(const Graph& graph, const Value* image, const Node& gate, con
   });
 }
 
+// The multiplication of an image of 8 bits by one value a channel, in 8 bits again.
+bool is_byte_gate(const Node& node) {
+  if (!node.is("Pointwise") || node.num_outputs() != 1 || node.num_inputs() != 2 || node.output()->rank() != 4 ||
+      !is_int8(node.output()->dtype()))
+    return false;
+  const auto is_image = [&](const Value* v) { return v->shape() == node.output()->shape() && is_int8(v->dtype()); };
+  const Value *a = node.input(0), *b = node.input(1);
+  return !a->is_constant() && !b->is_constant() && is_image(a) != is_image(b) &&
+         is_model_float((is_image(a) ? b : a)->dtype());
+}
+
+// Such a multiplication and the convolution by single pixels that alone reads it, which may multiply what it reads.
+// (Of floats: fuse_chains.)
+Result<bool> join_byte_gates(Graph& graph) {
+  bool changed = false;
+  for (Node *node = graph.first(), *next = nullptr; node != nullptr; node = next) {
+    next = node->next();
+    if (!node->has_attr("x_scale") || !convolves_pixels(*node)) continue;
+    Node* const gate = maker_for(node->input(0), *node);
+    if (gate == nullptr || !is_byte_gate(*gate)) continue;
+    Node* const both[] = {gate, node};
+    WOOTZ_ASSIGN_OR_RETURN(const bool fused, chain_nodes(graph, both));
+    changed = changed || fused;
+  }
+  return changed;
+}
+
 }  // namespace
 
 Result<bool> fuse_gates(Graph& graph) {
-  bool changed = false;
+  WOOTZ_ASSIGN_OR_RETURN(bool changed, join_byte_gates(graph));
   const Places places = places_of(graph);
   for (Node *node = graph.first(), *next = nullptr; node != nullptr; node = next) {
     next = node->next();

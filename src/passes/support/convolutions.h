@@ -14,6 +14,9 @@ bool is_plain_window(const Node& node, std::string_view op);
 bool is_convolution(const Node& node);
 bool is_depthwise_convolution(const Node& node);
 bool is_pointwise_convolution(const Node& node);
+// The latter two in floats or in 8 bits.
+bool convolves_channels(const Node& node);
+bool convolves_pixels(const Node& node);
 // Whether all operands but the first are constants.
 bool reads_one_value(const Node& node);
 

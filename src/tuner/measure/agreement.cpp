@@ -164,11 +164,23 @@ double longest_filter(const HostTensor& w, bool sum) {
   return sum ? most : std::sqrt(most);
 }
 
+double largest_of(const Floats& scales) { return scales.empty() ? 0 : *std::max_element(scales.begin(), scales.end()); }
+
+// In 8 bits, a mean and a hidden value next to a half may be rounded to either side.
+double gate_steps(const SqueezeExciteParams& gate, const HostTensor& w1, const HostTensor& w2) {
+  if (gate.x_scale.size() != 3) return 0;
+  const double of_mean = gate.x_scale[1] * largest_magnitude(w1) * largest_of(gate.w1_scale);
+  return finite(largest_of(gate.w2_scale) *
+                (gate.x_scale[2] * 2 * largest_magnitude(w2) + of_mean * longest_filter(w2, false)));
+}
+
 // What rounds the means, and the first product of them, of a gate: of a sum of means of both signs little may be left.
 // `operands`: from the first product's weights on.
 double gate_noise(const Problem& gate, double means, std::span<const HostTensor> operands) {
-  const size_t second = gate.num_main == 5 ? 2 : 1;
+  const size_t second = gate.as<SqueezeExciteParams>().has_b1 ? 2 : 1;
   if (operands.size() <= second || !operands[0].valid() || !operands[second].valid()) return 0;
+  const auto& params = gate.as<SqueezeExciteParams>();
+  if (!params.x_scale.empty()) return gate_steps(params, operands[0], operands[second]);
   return finite(2 * rounded_off(gate.acc_dtype) * means * longest_filter(operands[0], false) *
                 longest_filter(operands[second], false));
 }
@@ -271,8 +283,11 @@ Allowance allowance_for(const Problem& problem, size_t output, DType dtype, int6
   if (is_float(dtype) && is_float(problem.acc_dtype))
     a.tolerance = std::max(a.tolerance, tolerance_for(problem.acc_dtype, longest));
   // A float that lies on the border between two integers may be rounded to either. Beyond quantize: any conversion.
-  if (problem.epilogue.empty()) return a;
-  a.slack = rounding_slack(problem.epilogue, output);
+  const auto* chain = problem.as_if<ChainParams>();
+  const bool between = chain != nullptr && output == 1;
+  const PointwiseExpr& epilogue = between ? chain->first_epilogue : problem.epilogue;
+  if (epilogue.empty()) return a;
+  a.slack = rounding_slack(epilogue, between ? 0 : output);
   if (is_integer(dtype) && is_float(problem.acc_dtype)) a.slack = std::max(a.slack, 1.0);
   return a;
 }

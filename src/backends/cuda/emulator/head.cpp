@@ -34,7 +34,9 @@ static inline void w_cluster_begin() {
 static inline void w_cluster_wait() {
   while (w_host->arrived < w_expected[w_host->fiber]) w_host->meet();
 }
-static inline void w_copy8(void* to, const void* from) { __builtin_memcpy(to, from, 8); }
+static inline void w_copy8(void* to, const void* from, bool in = true) {
+  if (in) __builtin_memcpy(to, from, 8); else __builtin_memset(to, 0, 8);
+}
 static inline void w_copy16(void* to, const void* from, bool in) {
   if (in) __builtin_memcpy(to, from, 16); else __builtin_memset(to, 0, 16);
 }
@@ -75,9 +77,9 @@ template <int kOf, int kGroups> static inline void w_meet(int group) {
 }
 static inline void w_cluster_begin() { W_EVENT(ClusterArrive, 0, 0, 0); }
 static inline void w_cluster_wait() { W_EVENT(ClusterWait, 0, 0, 0); }
-W_UNSEEN static void w_copy8(void* to, const void* from) {
-  W_EVENT(Copy, to, 8, (long)from);
-  __builtin_memcpy(to, from, 8);
+W_UNSEEN static void w_copy8(void* to, const void* from, bool in = true) {
+  W_EVENT(Copy, to, 8, in ? (long)from : 0);
+  if (in) __builtin_memcpy(to, from, 8); else __builtin_memset(to, 0, 8);
 }
 W_UNSEEN static void w_copy16(void* to, const void* from, bool in) {
   W_EVENT(Copy, to, 16, in ? (long)from : 0);

@@ -27,6 +27,8 @@ using Estimate = double (*)(const Problem& problem);
 // The form in which a kernel wants a constant; nullopt: as it is.
 using PackConstant = Result<std::optional<PackedForm>> (*)(const Problem& problem, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_depthwise(const Problem&, int input, const HostTensor& source);
+Result<std::optional<PackedForm>> pack_squeeze_excite(const Problem&, int input, const HostTensor& source);
+Result<std::optional<PackedForm>> pack_gated(const Problem&, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_int8(const Problem&, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_stem(const Problem&, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_pooled_stem(const Problem&, int input, const HostTensor& source);

@@ -39,9 +39,15 @@ Status generate_gated(const Problem& p, const BindArgs& args, int results, int c
   const size_t before = launches->size(), cut = parts.first.inputs.size();
   if (args.inputs.size() != p.inputs.size() || args.outputs.size() != 2)
     return invalid_argument("{} operands and {} results", args.inputs.size(), args.outputs.size());
-  WOOTZ_ASSIGN_OR_RETURN(
-      const int64_t blocks,
-      generate_depthwise_sums(parts.first, {args.inputs.first(cut), args.outputs.subspan(1), {}}, results, launches));
+  // The constants of either, where they are known.
+  const auto given = [&](const auto& list, size_t begin, size_t end) {
+    return list.size() < end ? std::decay_t<decltype(list)>{} : list.subspan(begin, end - begin);
+  };
+  WOOTZ_ASSIGN_OR_RETURN(const int64_t blocks,
+                         generate_depthwise_sums(parts.first,
+                                                 {args.inputs.first(cut), args.outputs.subspan(1),
+                                                  given(args.constants, 0, cut), given(args.constant_bytes, 0, cut)},
+                                                 results, launches));
   const size_t scratch = launches->size() == before ? 0 : launches->back().workspace;
   PartPlaces first, second;
   for (size_t i = 0; i < cut; ++i) first.inputs.push_back({false, static_cast<int>(i)});
@@ -54,10 +60,19 @@ Status generate_gated(const Problem& p, const BindArgs& args, int results, int c
   second.outputs = {{true, 0}};
   second.scratch = scratch;
   const size_t middle = launches->size();
-  WOOTZ_RETURN_IF_ERROR(
-      generate_gate(parts.second, {inputs, args.outputs.first(1), {}}, {DType::kF32, blocks}, cluster, launches));
+  // What is made has the place of the convolution's last operand.
+  const BindArgs of_gate{inputs, args.outputs.first(1), given(args.constants, cut - 1, args.inputs.size()),
+                         given(args.constant_bytes, cut - 1, args.inputs.size())};
+  WOOTZ_RETURN_IF_ERROR(generate_gate(parts.second, of_gate, {DType::kF32, blocks}, cluster, launches));
   place_part(second, middle, launches);
   return Status();
+}
+
+Result<std::optional<PackedForm>> pack_gated(const Problem& p, int input, const HostTensor& source) {
+  WOOTZ_ASSIGN_OR_RETURN(const ChainParts parts, parts_of(p));
+  const auto own = static_cast<int>(parts.first.inputs.size());
+  return input < own ? pack_depthwise(parts.first, input, source)
+                     : pack_squeeze_excite(parts.second, input - own + 1, source);
 }
 
 // The convolution as by patches alone, and the gate's own time: on an H200 an empty cluster takes 0.6 us, its exchange

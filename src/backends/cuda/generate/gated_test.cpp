@@ -75,6 +75,54 @@ TEST(Gated, IsOfferedWhereThereAreClusters) {
   EXPECT_TRUE(offered(gated_of(1, 20, 4, 12)).empty());    // no packs of 8
 }
 
+// The same in 8 bits, with what quantizes each value in between.
+Problem gated_bytes(int64_t images, int64_t channels, int64_t hidden, int64_t extent) {
+  PointwiseExpr quantize;
+  quantize.num_inputs = 1;
+  const uint16_t x = quantize.input(0, DType::kF32), by = quantize.constant(0.013, DType::kF32);
+  quantize.outputs = {quantize.push(PwOp::kQuantize, DType::kI8, x, by, quantize.constant(0, DType::kF32))};
+  Problem p = gated_of(images, channels, hidden, extent);
+  for (TensorDesc& t : p.inputs) t.dtype = t.dims.rank() == 1 ? DType::kF32 : DType::kI8;
+  p.outputs[0].dtype = DType::kF32;
+  p.outputs[1].dtype = DType::kI8;
+  p.acc_dtype = DType::kF32;
+  auto& chain = p.as<ChainParams>();
+  FamilyParams first = chain.first.get()->params, second = chain.second.get()->params;
+  auto& conv = std::get<ConvParams>(first);
+  conv.x_scale = {0.02}, conv.x_zero = {0}, conv.w_scale = {0.001};
+  auto& gate = std::get<SqueezeExciteParams>(second);
+  gate.mean = gate.hidden = quantize;
+  gate.x_scale = {0.013, 0.013, 0.013}, gate.x_zero = {0, 0, 0}, gate.w1_scale = {0.01}, gate.w2_scale = {0.01};
+  chain.first = box_params(std::move(first));
+  chain.second = box_params(std::move(second));
+  chain.first_epilogue = quantize;
+  chain.first_acc = DType::kF32;
+  chain.middle = DType::kI8;
+  return p;
+}
+
+TEST(Gated, IsOfferedOfBytes) {
+  const auto generated = [](const Problem& p) { return offers_for(generated_provider(), p).size(); };
+  EXPECT_EQ(generated(gated_bytes(1, 1632, 68, 12)), 4U);
+  EXPECT_EQ(generated(gated_bytes(1, 144, 6, 95)), 6U);
+  EXPECT_EQ(generated(gated_bytes(1, 20, 4, 12)), 0U);    // no packs of 8
+  EXPECT_EQ(generated(gated_bytes(1, 8256, 8, 12)), 0U);  // sums that floats may round
+  const auto refused = [](const std::function<void(SqueezeExciteParams*)>& spoil) {
+    Problem p = gated_bytes(2, 64, 8, 14);
+    std::vector<Launch> launches;
+    const bool good = generate_at_optimum(p, &launches).ok();
+    FamilyParams second = p.as<ChainParams>().second.get()->params;
+    spoil(&std::get<SqueezeExciteParams>(second));
+    p.as<ChainParams>().second = box_params(std::move(second));
+    return good && !generate_at_optimum(p, &launches).ok();
+  };
+  EXPECT_TRUE(refused([](SqueezeExciteParams* g) { g->x_zero = {0, 3, 0}; }));
+  EXPECT_TRUE(refused([](SqueezeExciteParams* g) { g->x_scale = {0.1}; }));
+  EXPECT_TRUE(refused([](SqueezeExciteParams* g) { g->w1_scale = {0.1, 0.2}; }));
+  EXPECT_TRUE(refused([](SqueezeExciteParams* g) { g->mean = {}; }));
+  EXPECT_TRUE(refused([](SqueezeExciteParams* g) { g->hidden = {}; }));
+}
+
 // Whatever a convolution and a gate take by themselves is measured beside.
 TEST(Gated, IsComparedWithBothOneAfterTheOther) {
   const Problem p = gated_of(1, 144, 6, 30, Layout::kLinear);

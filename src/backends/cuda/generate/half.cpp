@@ -63,6 +63,7 @@ Result<TileProduct> describe_half(const TileReads& g, const BindArgs& args) {
   b.line = kPitchStep;
   b.x = g.x;
   b.gate = g.gate;
+  b.gate_type = x;
   b.w = g.w;
   b.joined = g.joined;
   b.norm = g.norm;

@@ -1,4 +1,8 @@
-// Families gemm and conv of 8-bit operands: which of them, what their constants look like, and which tile suits.
+// Families gemm and conv of 8-bit operands, the latter of several images whose channels follow on each other, too:
+// which of them, what their constants look like, and which tile suits.
+#include <algorithm>
+#include <cmath>
+
 #include "backend/operand_dims.h"
 #include "backend/quantized.h"
 #include "backends/cuda/generate/expression.h"
@@ -6,6 +10,7 @@
 #include "backends/cuda/generate/kernel_source.h"
 #include "backends/cuda/generate/tile.h"
 #include "backends/cuda/generate/tile_cost.h"
+#include "backends/cuda/generate/tile_reads.h"
 #include "backends/cuda/support/int8_weights.h"
 
 namespace wootz::cuda {
@@ -13,15 +18,36 @@ namespace {
 
 constexpr int64_t kPitchStep = 64;  // of packed columns, in bytes
 
+// What multiplying by a gate takes: instructions for a byte, by each warp of columns again.
+double gate_us(const TileProduct& b, const Tile& tile) {
+  constexpr double kInstructions = 6, kPerUs = 4 * 32 * 1700.0, kMultiprocessors = 132;
+  const auto parts = [](int64_t count, int64_t each) { return static_cast<double>((count + each - 1) / each); };
+  const double blocks = parts(b.rows, tile.rows) * parts(b.columns, tile.columns) * tile.cluster;
+  const double schedulers = std::min(1.0, tile.warps_m * tile.warps_n * tile.shares / 4.0);
+  const double bytes = static_cast<double>(b.depth() * tile.rows * tile.warps_n) / tile.cluster;
+  return std::ceil(blocks / kMultiprocessors) * bytes * kInstructions / (kPerUs * schedulers);
+}
+
 constexpr TileCosts kCosts{0.95, 0.9, 0.4, 0.2, 0.01, 1.35e6, 2.7e5, 5e3, 4.6e6};
 
 // At concrete extents. Errors: what these kernels do not compute, and why.
-Result<TileProduct> describe_int8(const Problem& p, const BindArgs& args) {
+Result<TileProduct> describe_int8(const TileReads& g, const BindArgs& args) {
+  const Problem& p = g.problem;
   const DType x = p.inputs.empty() ? DType::kInvalid : p.inputs[0].dtype;
   if (!is_int8(x) || p.inputs.size() < 2 || p.inputs[1].dtype != DType::kI8)
     return unsupported("{} by {}", dtype_name(x),
                        dtype_name(p.inputs.size() < 2 ? DType::kInvalid : p.inputs[1].dtype));
-  WOOTZ_ASSIGN_OR_RETURN(TileProduct b, describe_tile(p, args));
+  if (g.norm || !g.parts.empty()) return unsupported("normalized bytes, or siblings");
+  WOOTZ_ASSIGN_OR_RETURN(TileProduct b, describe_tile(p, {g.dims, g.made, {}}));
+  b.x = g.x;
+  b.w = g.w;
+  b.joined = g.joined;
+  b.gate = g.gate;
+  if (g.gate >= 0) b.gate_type = g.gate_type;
+  const auto by_sixteen = [](int64_t channels) { return channels % 16 == 0; };
+  if ((b.gate >= 0 || !b.joined.empty()) &&
+      (b.window || !by_sixteen(b.channels) || !std::all_of(b.joined.begin(), b.joined.end(), by_sixteen)))
+    return unsupported("a window, or channels that are not read by 16 bytes, of what is made while it is read");
   if (p.num_main == 3 && p.inputs[2].dtype != DType::kF32)
     return unsupported("a bias of {}", dtype_name(p.inputs[2].dtype));
   WOOTZ_RETURN_IF_ERROR(check_epilogue(p, DType::kF32));
@@ -32,19 +58,21 @@ Result<TileProduct> describe_int8(const Problem& p, const BindArgs& args) {
   b.line = kPitchStep;
   if (!b.packed && b.zero != 0) return unsupported("a product of two activations with a zero point");
   // Packed weights of a plan's: as long as the kernel believes.
-  if (b.packed && args.constant_bytes.size() > 1 && args.constants[1] != nullptr) {
+  const auto w = static_cast<size_t>(g.w);
+  if (b.packed && args.constant_bytes.size() > w && args.constants[w] != nullptr) {
     std::vector<float> constants;
     with_constants_as_operands(p.epilogue, &constants);
-    const auto floats = static_cast<size_t>(2 * b.columns) + constants.size();
-    if (args.constant_bytes[1] < static_cast<size_t>(b.columns * b.pitch()) + floats * sizeof(float))
-      return invalid_argument("{} bytes of packed weights for {}", args.constant_bytes[1], args.inputs[1].to_string());
+    const auto floats = static_cast<size_t>(2 * b.columns) + constants.size() + (g.gate < 0 ? 0 : 1);
+    if (args.constant_bytes[w] < static_cast<size_t>(b.columns * b.pitch()) + floats * sizeof(float))
+      return invalid_argument("{} bytes of packed weights for {}", args.constant_bytes[w], args.inputs[w].to_string());
   }
   return b;
 }
 
 // Columns with their taps outermost, padded with zeros; then a scale and a correction for each column, and the
 // epilogue's constants.
-Result<std::vector<std::byte>> columns_with_tables(const Problem& p, const HostTensor& source, const GemmScales& s) {
+Result<std::vector<std::byte>> columns_with_tables(const TileReads& g, const HostTensor& source, const GemmScales& s) {
+  const Problem& p = g.problem;
   Int8Columns packed = int8_columns(p, source, kPitchStep);
   std::vector<float> scales, constants;
   std::vector<int32_t> corrections;
@@ -54,6 +82,7 @@ Result<std::vector<std::byte>> columns_with_tables(const Problem& p, const HostT
   }
   std::vector<std::byte>& out = packed.bytes;
   with_constants_as_operands(p.epilogue, &constants);
+  if (g.gate >= 0) constants.push_back(static_cast<float>(g.factor));
   const auto add = [&](const void* data, size_t bytes) {
     const auto* at = static_cast<const std::byte*>(data);
     out.insert(out.end(), at, at + bytes);
@@ -66,33 +95,43 @@ Result<std::vector<std::byte>> columns_with_tables(const Problem& p, const HostT
 
 }  // namespace
 
-Result<std::optional<PackedForm>> pack_int8(const Problem& p, int input, const HostTensor& source) {
-  if (input != 1) return std::optional<PackedForm>{};
+Result<std::optional<PackedForm>> pack_int8(const Problem& problem, int input, const HostTensor& source) {
+  WOOTZ_ASSIGN_OR_RETURN(TileReads g, tile_reads(problem, operand_dims(problem.inputs), operand_dims(problem.outputs)));
+  if (input != g.w) return std::optional<PackedForm>{};
+  const Problem& p = g.problem;
   const int64_t columns = columns_of(p, source.dims());
   WOOTZ_ASSIGN_OR_RETURN(const GemmScales s, int8_scales(p, columns));
   const int64_t depth = columns == 0 ? 0 : source.volume() / columns;
   std::vector<float> constants;
   with_constants_as_operands(p.epilogue, &constants);
-  const auto tables = (static_cast<size_t>(2 * columns) + constants.size()) * sizeof(float);
+  const auto tables = (static_cast<size_t>(2 * columns) + constants.size() + (g.gate < 0 ? 0 : 1)) * sizeof(float);
   const auto weights = static_cast<size_t>(columns * ((depth + kPitchStep - 1) / kPitchStep * kPitchStep));
-  return std::optional(packed_by(weights + tables, [&p, source, s] { return columns_with_tables(p, source, s); }));
+  return std::optional(
+      packed_by(weights + tables, [own = std::move(g), source, s] { return columns_with_tables(own, source, s); }));
 }
 
 Status generate_int8(const Problem& p, const BindArgs& args, size_t tile, std::vector<Launch>* launches) {
-  WOOTZ_ASSIGN_OR_RETURN(const TileProduct b, describe_int8(p, args));
+  WOOTZ_ASSIGN_OR_RETURN(const TileReads g, tile_reads(p, args.inputs, args.outputs));
+  WOOTZ_ASSIGN_OR_RETURN(const TileProduct b, describe_int8(g, args));
   if (b.rows * b.batch * b.columns == 0) return Status();
   if (!b.packed && kInt8Tiles[tile].cluster > 1) return unsupported("sums of several matrices shared in a cluster");
-  return write_tile(p, args, b, kInt8Tiles[tile], {"s8", "int", transient(p, args), true}, launches);
+  return write_tile(g.problem, {g.dims, g.made, {}}, b, kInt8Tiles[tile], {"s8", "int", transient(p, args), true},
+                    launches);
 }
 
 // 0: enough other tiles are better at these extents: it need not be compiled to know it.
 double estimate_int8(const Problem& p, size_t tile) {
   constexpr size_t kMost = 4;
+  constexpr double kMostPassing = 1.5;  // what a step of its own takes
   const std::vector<Dims> in = operand_dims(p.inputs), out = operand_dims(p.outputs);
-  const Result<TileProduct> b = describe_int8(p, {in, out, {}});
+  const Result<TileReads> g = tile_reads(p, in, out);
+  if (!g.ok()) return 0;
+  const Result<TileProduct> b = describe_int8(*g, {in, out, {}});
   if (!b.ok()) return 0;
-  const TileEstimate e = estimate_tile(p, *b, kInt8Tiles, tile, kCosts, kMost);
-  return e.suits ? e.us : 0;
+  const TileEstimate e = estimate_tile(g->problem, *b, kInt8Tiles, tile, kCosts, kMost);
+  if (!e.suits || b->gate < 0) return e.suits ? e.us : 0;
+  const double passing = gate_us(*b, kInt8Tiles[tile]);
+  return passing < kMostPassing ? e.us + passing : 0;
 }
 
 }  // namespace wootz::cuda

@@ -5,12 +5,15 @@
 #include "backends/cuda/generate/families.h"
 #include "backends/cuda/generate/gated.h"
 #include "backends/cuda/generate/kernel_source.h"
+#include "backends/cuda/support/int8_weights.h"
 
 namespace wootz::cuda {
 namespace {
 
 constexpr int64_t kThreads = 512, kMostBatch = 12;
 constexpr int64_t kMultiprocessors = 132, kMostCluster = 16, kShared = 227 << 10;
+// Bytes whose sum a float holds exactly, and products of two bytes.
+constexpr int64_t kMostPixels = 65536, kMostSummed = 512;
 
 // Operands by their places among the problem's.
 struct Gate {
@@ -50,24 +53,65 @@ Result<Gate> gate_of(const Problem& p, const BindArgs& args) {
   return g;
 }
 
+bool is_scaled(const Problem& p) { return !p.as<SqueezeExciteParams>().x_scale.empty(); }
+
+// Of a value in between, which reads nothing else: none, or one result of this type.
+Status check_expression(const PointwiseExpr& e, DType made) {
+  if (e.empty()) return Status();
+  WOOTZ_RETURN_IF_ERROR(e.verify());
+  if (e.num_inputs > 1 || e.outputs.size() != 1 || e.output_type() != made)
+    return unsupported("another expression on hidden values");
+  return Status();
+}
+
+// Grids without zero points, whose sums floats hold.
+Status check_grids(const Problem& p, const Gate& g) {
+  const SqueezeExciteParams& params = p.as<SqueezeExciteParams>();
+  const auto zero = [](double z) { return z == 0; };
+  if (params.x_scale.size() != 3 || !std::all_of(params.x_zero.begin(), params.x_zero.end(), zero))
+    return unsupported("{} scales, or zero points", params.x_scale.size());
+  if (params.mean.empty() || params.hidden.empty()) return unsupported("values in between that are not quantized");
+  if (!is_int8(params.mean.output_type()) || !is_int8(params.hidden.output_type()))
+    return unsupported("values in between of {}", dtype_name(params.hidden.output_type()));
+  for (const auto& [scales, count] : {std::pair(&params.w1_scale, g.hidden), std::pair(&params.w2_scale, g.results)})
+    if (scales->size() != 1 && static_cast<int64_t>(scales->size()) != count)
+      return invalid_argument("{} scales for {} columns", scales->size(), count);
+  for (const int bias : {g.b1, g.b2})
+    if (bias >= 0 && p.inputs[static_cast<size_t>(bias)].dtype != DType::kF32) return unsupported("a bias in 16 bits");
+  if (g.pixels >= kMostPixels || g.hidden > kMostSummed)
+    return unsupported("sums of {} pixels or {} hidden values", g.pixels, g.hidden);
+  return Status();
+}
+
 Status check_types(const Problem& p, const Gate& g) {
-  const DType type = p.inputs[0].dtype;
-  if (!is_model_float(type) || p.inputs[1].dtype != type || p.inputs[static_cast<size_t>(g.w2)].dtype != type)
+  const bool scaled = is_scaled(p);
+  const DType type = p.inputs[0].dtype, w = scaled ? DType::kI8 : type;
+  if (!(scaled ? is_int8(type) : is_model_float(type)) || p.inputs[1].dtype != w ||
+      p.inputs[static_cast<size_t>(g.w2)].dtype != w)
     return unsupported("{} by {}", dtype_name(type), dtype_name(p.inputs[1].dtype));
+  if (scaled) WOOTZ_RETURN_IF_ERROR(check_grids(p, g));
   for (const int bias : {g.b1, g.b2})
     if (bias >= 0) WOOTZ_RETURN_IF_ERROR(check_type(p.inputs[static_cast<size_t>(bias)].dtype));
   if (!is_plain(p.inputs[0].layout) || !is_plain(p.outputs[0].layout))
     return unsupported("layout {}", layout_name(p.inputs[0].layout));
   for (size_t i = 1; i < p.inputs.size(); ++i)
-    if (p.inputs[i].layout != Layout::kLinear) return unsupported("weights in a layout of their own");
-  const PointwiseExpr& hidden = p.as<SqueezeExciteParams>().hidden;
-  if (!hidden.empty()) {
-    WOOTZ_RETURN_IF_ERROR(hidden.verify());
-    if (hidden.num_inputs > 1 || hidden.outputs.size() != 1 || hidden.output_type() != type)
-      return unsupported("another expression on hidden values");
-  }
+    if (p.inputs[i].layout != Layout::kLinear && !(scaled && p.inputs[i].constant))  // packed
+      return unsupported("weights in a layout of their own");
+  const SqueezeExciteParams& params = p.as<SqueezeExciteParams>();
+  WOOTZ_RETURN_IF_ERROR(check_expression(params.hidden, scaled ? params.hidden.output_type() : type));
+  if (scaled) WOOTZ_RETURN_IF_ERROR(check_expression(params.mean, params.mean.output_type()));
   if (p.epilogue.num_inputs > 1) return unsupported("an epilogue with operands");
-  return check_epilogue(p, type);
+  return check_epilogue(p, scaled ? DType::kF32 : type);
+}
+
+// The scales of a product's columns: the first's, of the mean, or the second's, of hidden values.
+GemmScales scales_of(const Problem& p, bool second) {
+  const SqueezeExciteParams& params = p.as<SqueezeExciteParams>();
+  GemmScales s;
+  s.given = true;
+  s.x = params.x_scale[second ? 2 : 1];
+  s.w = second ? params.w2_scale : params.w1_scale;
+  return s;
 }
 
 // How a cluster divides the work.
@@ -77,7 +121,7 @@ struct Division {
   int64_t shared = 0;
 };
 
-Result<Division> divide(const Gate& g, DType type, const Summed& summed, int64_t cluster) {
+Result<Division> divide(const Gate& g, DType type, bool scaled, const Summed& summed, int64_t cluster) {
   const auto size = static_cast<int64_t>(dtype_bytes(type, 1));
   Division d;
   d.vector = 16 / size;
@@ -87,23 +131,26 @@ Result<Division> divide(const Gate& g, DType type, const Summed& summed, int64_t
   d.packs = g.channels / d.vector;
   d.groups = cluster;
   const auto pack = static_cast<int64_t>(dtype_bytes(summed.type, d.vector));
-  while (d.groups > 1 && parts(d.packs, d.groups) * pack < 64) d.groups /= 2;  // 64 bytes and more make good reads
+  const int64_t at_once = std::min<int64_t>(16, pack);  // bytes that a thread reads
+  // 64 bytes and more make good reads; but of a part of the rows no mean can be quantized.
+  while (!scaled && d.groups > 1 && parts(d.packs, d.groups) * pack < 64) d.groups /= 2;
   d.own = parts(d.packs, d.groups);
   d.results = parts(g.results / d.vector, cluster) * d.vector;
   while (d.hidden_vector < d.vector && g.hidden % (d.hidden_vector * 2) == 0) d.hidden_vector *= 2;
-  const int64_t across = d.own * pack / 16;
+  const int64_t across = d.own * pack / at_once;
   if (across > kThreads || g.hidden > kThreads * 16) return unsupported("{} channels of a block", d.own * d.vector);
   d.share = parts(summed.rows, cluster / d.groups);
   d.down = kThreads / across;
   // Of few rows a thread reads as many as it may at once, so that little is left to be joined.
-  if (summed.type != type) d.down = std::min(d.down, parts(d.share, kMostBatch));
+  if (summed.type == DType::kF32 && type != summed.type) d.down = std::min(d.down, parts(d.share, kMostBatch));
   const int64_t rows = parts(d.share, d.down);
   d.batch = parts(rows, parts(rows, kMostBatch));
   const auto by_sixteen = [](int64_t bytes) { return (bytes + 15) / 16 * 16; };
   const int64_t columns = d.own * d.vector, pitch = (columns + 23) / 32 * 32 + 8;
   d.shared = by_sixteen(g.hidden * columns * size) + by_sixteen(d.results * g.hidden * size) + d.down * pitch * 4 +
              by_sixteen(columns * 4) + by_sixteen(cluster * g.hidden * 4) + 2 * by_sixteen(g.hidden * 4) +
-             by_sixteen(d.results * 4) + 16;
+             by_sixteen(d.results * 4) + 16 + (scaled ? by_sixteen(g.hidden * 4) + by_sixteen(d.results * 4) : 0);
+  if (scaled && columns > kMostSummed) return unsupported("{} channels of a block", columns);
   if (d.shared > kShared) return unsupported("{} bytes of weights and sums in a block", d.shared);
   return d;
 }
@@ -116,6 +163,17 @@ Status add_expression(const char* name, const PointwiseExpr& expr, DType stored,
   return Status();
 }
 
+// float name(p, i): the scale of a product's column, behind its weights.
+void add_scales(bool scaled, const char* name, const char* weights, int64_t count, KernelSource* source) {
+  if (scaled)
+    source->code(
+        fmt::format("W_FN float {}(const Operands& p, int i) {{ return ((const float*)((const u8*)p.{} + {}))"
+                    "[i]; }}\n",
+                    name, weights, scales_begin(2 * count)));
+  else
+    source->code(fmt::format("W_FN float {}(const Operands&, int) {{ return 1; }}\n", name));
+}
+
 // float name(p, i): the operand's, or none.
 void add_bias(const Problem& p, const char* name, int input, KernelSource* source) {
   if (input >= 0)
@@ -125,7 +183,56 @@ void add_bias(const Problem& p, const char* name, int input, KernelSource* sourc
                            input < 0 ? "0" : fmt::format("(float)w_get(p.of_{}[i])", name)));
 }
 
+void add_numbers(const Gate& g, const Division& d, const Summed& summed, int cluster, KernelSource* source) {
+  for (const auto& [name, value] : {std::pair<const char*, int64_t>{"kThreads", kThreads},
+                                    {"kVector", d.vector},
+                                    {"kCluster", cluster},
+                                    {"kGroups", d.groups},
+                                    {"kOwn", d.own},
+                                    {"kDown", d.down},
+                                    {"kBatch", d.batch},
+                                    {"kHidden", g.hidden},
+                                    {"kHiddenVector", d.hidden_vector},
+                                    {"kResults", d.results},
+                                    {"kSharedBytes", d.shared}})
+    source->fixed(name, value);
+  source->number("packs", d.packs);
+  source->number("length", summed.rows);
+  source->number("pixels", g.pixels);
+  source->number("most", d.share);
+  source->number("results", g.results);
+}
+
+// Packed weights of a plan's are as long as the kernel believes.
+Status check_bytes(const Problem& p, const Gate& g, const BindArgs& args) {
+  if (!is_scaled(p)) return Status();
+  for (const auto& [input, columns] : {std::pair(1, g.hidden), std::pair(g.w2, g.results)}) {
+    const auto i = static_cast<size_t>(input);
+    if (args.constant_bytes.size() > i && args.constants[i] != nullptr &&
+        args.constant_bytes[i] < scales_end(2 * args.inputs[i].volume(), columns))
+      return invalid_argument("{} bytes of packed weights for {}", args.constant_bytes[i], args.inputs[i].to_string());
+  }
+  return Status();
+}
+
 }  // namespace
+
+// Of 8 bits: weights in FP16, which become floats at less than bytes do, with a scale for each column after them.
+Result<std::optional<PackedForm>> pack_squeeze_excite(const Problem& p, int input, const HostTensor& source) {
+  const int second = p.as<SqueezeExciteParams>().has_b1 ? 3 : 2;
+  if (!is_scaled(p) || (input != 1 && input != second) || source.rank() == 0) return std::optional<PackedForm>{};
+  const SqueezeExciteParams& params = p.as<SqueezeExciteParams>();
+  const int64_t columns = source.dims()[0];
+  const Floats& own = input == 1 ? params.w1_scale : params.w2_scale;
+  if (params.x_scale.size() != 3 || (own.size() != 1 && static_cast<int64_t>(own.size()) != columns))
+    return invalid_argument("{} scales for {} columns", own.size(), columns);
+  return std::optional(packed_by(
+      scales_end(2 * source.volume(), columns),
+      [scales = scales_of(p, input != 1), source, columns]() -> Result<std::vector<std::byte>> {
+        const std::span bytes(static_cast<const std::byte*>(source.data()), static_cast<size_t>(source.volume()));
+        return with_scales(as_halves(bytes), scales, columns);
+      }));
+}
 
 Status generate_squeeze_excite(const Problem& p, const BindArgs& args, int cluster, std::vector<Launch>* launches) {
   if (p.inputs.empty() || args.inputs.empty() || args.inputs[0].rank() < 3)
@@ -139,37 +246,31 @@ Status generate_gate(const Problem& p, const BindArgs& args, const Summed& summe
   WOOTZ_ASSIGN_OR_RETURN(const Gate g, gate_of(p, args));
   WOOTZ_RETURN_IF_ERROR(check_types(p, g));
   if (p.inputs[0].layout != Layout::kChannelsLast) return unsupported("layout {}", layout_name(p.inputs[0].layout));
-  const DType type = p.inputs[0].dtype;
-  WOOTZ_ASSIGN_OR_RETURN(const Division d, divide(g, type, summed, cluster));
+  const bool scaled = is_scaled(p);
+  const DType type = scaled ? DType::kF16 : p.inputs[0].dtype;
+  WOOTZ_RETURN_IF_ERROR(check_bytes(p, g, args));
+  WOOTZ_ASSIGN_OR_RETURN(const Division d, divide(g, type, scaled, summed, cluster));
   if (g.images * kMostCluster > kMultiprocessors) return unsupported("{} images", g.images);
   if (args.outputs[0].volume() == 0) return Status();
   KernelSource source("gemm/squeeze_excite.cuh", transient(p, args));
   source.type("X", storage_type(type));
   source.type("S", storage_type(summed.type));
-  for (const auto& [name, value] : {std::pair<const char*, int64_t>{"kThreads", kThreads},
-                                    {"kVector", d.vector},
-                                    {"kCluster", cluster},
-                                    {"kGroups", d.groups},
-                                    {"kOwn", d.own},
-                                    {"kDown", d.down},
-                                    {"kBatch", d.batch},
-                                    {"kHidden", g.hidden},
-                                    {"kHiddenVector", d.hidden_vector},
-                                    {"kResults", d.results},
-                                    {"kSharedBytes", d.shared}})
-    source.fixed(name, value);
-  source.number("packs", d.packs);
-  source.number("length", summed.rows);
-  source.number("pixels", g.pixels);
-  source.number("most", d.share);
-  source.number("results", g.results);
+  source.type("Part", scaled ? "int" : "float");
+  add_numbers(g, d, summed, cluster, &source);
+  source.fixed("kScaled", scaled);
+  source.fixed_real("kScale", scaled ? double{p.as<SqueezeExciteParams>().x_scale[0]} : 1);
   source.operand(fmt::format("{}* __restrict__", storage_type(p.outputs[0].dtype)), "y", {true, 0});
   source.operand("const S*", "x", {false, 0});
   for (const auto& [name, input] : {std::pair("w1", 1), std::pair("w2", g.w2)})
     source.operand("const X*", name, {false, input});
   add_bias(p, "first_bias", g.b1, &source);
   add_bias(p, "second_bias", g.b2, &source);
-  WOOTZ_RETURN_IF_ERROR(add_expression("hidden", p.as<SqueezeExciteParams>().hidden, type, &source));
+  add_scales(scaled, "first_scale", "w1", args.inputs[1].volume(), &source);
+  add_scales(scaled, "second_scale", "w2", args.inputs[static_cast<size_t>(g.w2)].volume(), &source);
+  const SqueezeExciteParams& params = p.as<SqueezeExciteParams>();
+  const DType mean = scaled ? params.mean.output_type() : DType::kF32;
+  WOOTZ_RETURN_IF_ERROR(add_expression("quantized_mean", params.mean, mean, &source));
+  WOOTZ_RETURN_IF_ERROR(add_expression("hidden", params.hidden, scaled ? params.hidden.output_type() : type, &source));
   WOOTZ_RETURN_IF_ERROR(add_expression("result", p.epilogue, p.outputs[0].dtype, &source));
   LaunchSize size;
   size.block = kThreads;
@@ -212,7 +313,7 @@ Status generate_squeeze_excite_apart(const Problem& p, const BindArgs& args, std
   WOOTZ_ASSIGN_OR_RETURN(const Gate g, gate_of(p, args));
   WOOTZ_RETURN_IF_ERROR(check_types(p, g));
   if (g.images * kMostCluster > kMultiprocessors) return unsupported("{} images", g.images);
-  if (p.passing) return unsupported("extents that are found by running");
+  if (p.passing || is_scaled(p)) return unsupported("extents that are found by running, or 8 bits");
   if (args.outputs[0].volume() == 0) return Status();
   const Dims &x = args.inputs[0], &y = args.outputs[0];
   Dims middle = y, hidden = y;

@@ -2,7 +2,6 @@
 // neighbouring results along a row, so that what their windows share is read once; or two channels, where what windows
 // cover is in shared memory, with sums of the results where the gate of their image needs its mean.
 #include <algorithm>
-#include <cstring>
 
 #include "backends/cuda/generate/families.h"
 #include "backends/cuda/generate/gated.h"
@@ -10,7 +9,6 @@
 #include "backends/cuda/generate/tile_cost.h"
 #include "backends/cuda/generate/window.h"
 #include "backends/cuda/support/int8_weights.h"
-#include "base/half.h"
 
 namespace wootz::cuda {
 namespace {
@@ -123,11 +121,19 @@ Result<Strip> depthwise_strip(const Problem& p, const BindArgs& args, int64_t re
   return make_strip(p, x, y, window, results);
 }
 
-// The filters, F, and bias(). Bytes are filters of FP16, which become floats at less than they do.
-void add_filters(const Problem& p, KernelSource* source) {
+int64_t zero_of(const Problem& p) {
+  const Floats& zeros = p.as<ConvParams>().x_zero;
+  return zeros.empty() ? 0 : static_cast<int64_t>(zeros[0]);
+}
+
+// The filters, F, bias(), and where the channels' scales are behind the filters. Bytes are filters of FP16, which
+// become floats at less than they do.
+void add_filters(const Problem& p, int64_t filters, KernelSource* source) {
   const bool bias = p.as<ConvParams>().has_bias;
   source->type("F", storage_type(has_scales(p) ? DType::kF16 : p.inputs[1].dtype));
   source->operand("const F*", "f", {false, 1});
+  source->fixed("kScaled", has_scales(p));
+  source->number("scales", has_scales(p) ? static_cast<int64_t>(scales_begin(2 * filters)) / 2 : 0);
   if (bias) source->operand(fmt::format("const {}*", storage_type(p.inputs[2].dtype)), "b", {false, 2});
   source->code(fmt::format("W_FN float bias(const Operands& p, int channel) {{ return {}; }}\n",
                            bias ? "(float)w_get(p.b[channel])" : "0"));
@@ -135,21 +141,21 @@ void add_filters(const Problem& p, KernelSource* source) {
 
 // What a block of conv/patch.cuh computes: so many channels, rows, and strips along a row.
 struct Patch {
-  int64_t group, high, across;
+  int64_t group, high, across, size;  // size: bytes of an element of x; filters have two
   int64_t threads() const { return (group / 2 * high * across + 31) / 32 * 32; }
   int64_t bytes(const Strip& s) const {
     const int64_t in_high = (high - 1) * s.stride_h + s.kernel_h;
     const int64_t in_wide = (across * s.results - 1) * s.stride_w + s.kernel_w;
-    return (s.kernel_h * s.kernel_w + in_high * in_wide) * group * 2;
+    return (s.kernel_h * s.kernel_w * 2 + in_high * in_wide * size) * group;
   }
 };
 
 // As many channels as a warp has pairs, or fewer where that leaves none over; as many rows as give 256 threads their
 // work, in tiles of equal height.
-Patch make_patch(const Strip& s) {
+Patch make_patch(const Strip& s, int64_t size) {
   constexpr int64_t kMostChannels = 64, kLeastChannels = 32, kThreads = 256, kMostBytes = 48 << 10;
   const auto parts = [](int64_t count, int64_t each) { return (count + each - 1) / each; };
-  Patch patch{std::min(s.channels, kMostChannels), 1, 1};
+  Patch patch{std::min(s.channels, kMostChannels), 1, 1, size};
   for (int64_t group = patch.group; group >= kLeastChannels; group -= s.vector)
     if (s.channels % group == 0) {
       patch.group = group;
@@ -175,13 +181,14 @@ int64_t blocks_each(const LaunchSize& size) {
 Result<int64_t> add_patches(const Problem& p, const BindArgs& args, int results, bool sums,
                             std::vector<Launch>* launches) {
   WOOTZ_ASSIGN_OR_RETURN(Strip s, depthwise_strip(p, args, results));
-  const int64_t size = dtype_bytes(p.inputs[0].dtype, 1);
-  if (size != 2 || transient(p, args))
+  const auto size = static_cast<int64_t>(dtype_bytes(p.inputs[0].dtype, 1));
+  if ((size != 2 && !has_scales(p)) || transient(p, args))
     return unsupported("patches of elements of {} bytes, or of other extents each time", size);
+  if (zero_of(p) != 0) return unsupported("patches of bytes with a zero point");
   if (s.dilation_h != 1 || s.dilation_w != 1 || s.stride_h > 2 || s.stride_w > 2 || s.kernel_h > 7 || s.kernel_w > 7)
     return unsupported("patches for a window of many pixels");
   if (args.outputs[0].volume() == 0) return int64_t{0};
-  const Patch patch = make_patch(s);
+  const Patch patch = make_patch(s, size);
   s.vector = 2;
   KernelSource source =
       strip_source(sums ? "conv/patch_sums.cuh" : "conv/depthwise_patch.cuh", p, args, s, patch.threads());
@@ -192,7 +199,7 @@ Result<int64_t> add_patches(const Problem& p, const BindArgs& args, int results,
   source.fixed("kStrideH", s.stride_h);
   const int64_t tiles_w = blocks_for(s.out_w, patch.across * results);
   source.number("tiles_w", tiles_w);
-  add_filters(p, &source);
+  add_filters(p, args.inputs[1].volume(), &source);
   WOOTZ_RETURN_IF_ERROR(write_results(p, args, s, &source));
   const int64_t tiles = tiles_w * blocks_for(s.out_h, patch.high);
   if (tiles >= int64_t{1} << 31 || s.images > 65535) return unsupported("{} images of {} patches", s.images, tiles);
@@ -219,11 +226,8 @@ Status generate_depthwise(const Problem& p, const BindArgs& args, int results, s
   if (results > 1 && s.out_w < results) return unsupported("rows of {}", s.out_w);
   if (args.outputs[0].volume() == 0) return Status();
   KernelSource source = strip_source("conv/depthwise.cuh", p, args, s);
-  const Floats& zeros = p.as<ConvParams>().x_zero;
-  source.fixed("kScaled", has_scales(p));
-  source.fixed("kZero", zeros.empty() ? 0 : static_cast<int64_t>(zeros[0]));
-  source.number("scales", static_cast<int64_t>(scales_begin(2 * args.inputs[1].volume())) / 2);
-  add_filters(p, &source);
+  source.fixed("kZero", zero_of(p));
+  add_filters(p, args.inputs[1].volume(), &source);
   return finish(p, args, s, &source, launches);
 }
 
@@ -244,13 +248,9 @@ Result<std::optional<PackedForm>> pack_depthwise(const Problem& p, int input, co
   if (!has_scales(p)) return std::optional(std::move(turned));
   WOOTZ_ASSIGN_OR_RETURN(const GemmScales scales, int8_scales(p, channels));
   const auto pack = [turned, scales, channels]() -> Result<std::vector<std::byte>> {
-    std::vector<std::byte> weights(turned.bytes), halves(2 * turned.bytes);
+    std::vector<std::byte> weights(turned.bytes);
     WOOTZ_RETURN_IF_ERROR(turned.make(weights));
-    for (size_t i = 0; i < weights.size(); ++i) {
-      const uint16_t half = f32_to_f16(static_cast<int8_t>(weights[i]));
-      std::memcpy(&halves[2 * i], &half, sizeof half);
-    }
-    return with_scales(std::move(halves), scales, channels);
+    return with_scales(as_halves(weights), scales, channels);
   };
   return std::optional(packed_by(scales_end(2 * source.volume(), channels), pack));
 }

@@ -220,7 +220,8 @@ void add_reads_and_results(const TileProduct& b, KernelSource* source) {
   const bool gated = b.gate >= 0;
   source->fixed("kGated", gated);
   source->fixed("kJoined", !b.joined.empty());
-  if (gated) source->operand("const X*", "gate", {false, b.gate});
+  source->type("G", storage_type(b.gate_type));
+  if (gated) source->operand("const G*", "gate", {false, b.gate});
   for (size_t i = 1; i < b.joined.size(); ++i)
     source->operand("const X*", numbered("x", i), {false, b.x + static_cast<int>(i)});
   for (size_t i = 1; i < b.parts.size(); ++i)
@@ -236,7 +237,7 @@ void add_reads_and_results(const TileProduct& b, KernelSource* source) {
   const std::string results = b.parts.empty() ? "  return p.y + row * c.columns + n;\n"
                                               : find_part(b.parts, "n", "until", "made", made, source);
   source->code(
-      fmt::format("W_FN const X* gate_of(const Operands& p) {{ return {}; }}\n"
+      fmt::format("W_FN const G* gate_of(const Operands& p) {{ return {}; }}\n"
                   "struct Source {{\n  const X* x;\n  int wide, at;\n}};\n"
                   "W_FN Source source_of(const Operands& p, const Constants& c, int k) {{\n{}}}\n"
                   "W_FN Y* result_at(const Operands& p, const Constants& c, s64 row, int n) {{\n{}}}\n",
@@ -262,7 +263,7 @@ Status add_norm(const TileProduct& b, const Problem* step, const Operands& opera
 }  // namespace
 
 Tile with_room_for(Tile tile, const TileProduct& b) {
-  tile.gates = b.gate < 0 ? 0 : 1;
+  tile.gates = b.gate < 0 ? 0 : static_cast<int>(2 / b.size);
   tile.notes = b.norm ? tile.shares * tile.warps_n * tile.rows * 8 : 0;
   return tile;
 }

@@ -26,15 +26,16 @@ struct TileProduct {
   int64_t in_h = 1, in_w = 1, out_h = 1, out_w = 1;
   int64_t stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1, top = 0, left = 0;
   bool padded = false;
-  int64_t size = 1;             // of an element of x and w, in bytes
-  int64_t line = 64;            // packed columns are so many bytes, or a multiple
-  int64_t zero = 0;             // of x
-  bool planes = false;          // results by planes: the pixels of a channel are neighbours
-  bool packed = true;           // w is a constant
-  bool scaled = false;          // with tables behind it
-  double scale = 1;             // of all columns, when it has none
-  int x = 0, w = 1;             // operands of the step; what follows on w does so there
-  int gate = -1;                // what multiplies the channels of x while they are read; -1: nothing
+  int64_t size = 1;     // of an element of x and w, in bytes
+  int64_t line = 64;    // packed columns are so many bytes, or a multiple
+  int64_t zero = 0;     // of x
+  bool planes = false;  // results by planes: the pixels of a channel are neighbours
+  bool packed = true;   // w is a constant
+  bool scaled = false;  // with tables behind it
+  double scale = 1;     // of all columns, when it has none
+  int x = 0, w = 1;     // operands of the step; what follows on w does so there
+  int gate = -1;        // what multiplies the channels of x while they are read; -1: nothing
+  DType gate_type = DType::kF16;
   std::vector<int64_t> joined;  // channels of x and of those operands after it whose channels follow; none: x alone
   std::vector<int64_t> parts;   // columns of each result, one beside the other; none: there is one
   std::vector<Axis> matrices;   // of the batch: strides of x and w
@@ -46,6 +47,7 @@ struct TileProduct {
     return packed ? (depth() + step - 1) / step * step : depth();
   }
   bool by_sixteen() const { return channels * size % 16 == 0; }  // of the bytes of a tap
+  bool by_eight() const { return !by_sixteen() && channels * size % 8 == 0; }
 };
 
 // What they read and where, at concrete extents. Errors: what these kernels do not compute, and why.

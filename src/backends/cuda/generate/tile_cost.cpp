@@ -17,7 +17,7 @@ double tile_us(const Problem& p, const TileProduct& b, const Tile& tile, const T
   const int64_t step = t.line / b.size * t.shares * t.cluster;
   const double each = std::ceil(blocks / kProcessors), stages = parts(b.pitch(), step);
   // Elements that are fetched one by one take so much longer.
-  const double fetching = b.by_sixteen() ? 1 : 4;
+  const double fetching = b.by_sixteen() ? 1 : b.by_eight() ? 1.3 : 4;
   const size_t operands = p.inputs.size() - static_cast<size_t>(p.num_main);
   const double at_once = b.size == 2 ? resident_blocks(for_depth(t, b), b, operands) : t.at_once();
   const double stage_bytes = static_cast<double>(t.shares) * (t.rows + t.columns) * t.line;

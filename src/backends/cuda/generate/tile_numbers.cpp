@@ -20,6 +20,7 @@ void add_tile(const Tile& tile, KernelSource* source) {
 void add_product(const TileProduct& b, const Tile& tile, KernelSource* source) {
   source->fixed("kWindow", b.window);
   source->fixed("kBySixteen", b.by_sixteen());
+  source->fixed("kByEight", b.by_eight());
   source->fixed("kPacked", b.packed);
   source->fixed("kScaled", b.scaled);
   source->fixed("kCorrected", b.scaled && b.zero != 0);

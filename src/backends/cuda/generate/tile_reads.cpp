@@ -1,6 +1,7 @@
 #include "backends/cuda/generate/tile_reads.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "backend/chain.h"
 #include "backend/siblings.h"
@@ -17,6 +18,56 @@ bool multiplies_two(const PointwiseExpr& e, DType type) {
   return a.op == PwOp::kInput && b.op == PwOp::kInput && a.a != b.a && a.type == type && b.type == type;
 }
 
+// The value behind conversions to FP32.
+const PwInstr& converted(const PointwiseExpr& e, uint16_t i) {
+  while (e.code[i].op == PwOp::kCast && e.code[i].type == DType::kF32) i = e.code[i].a;
+  return e.code[i];
+}
+
+bool is_constant(const PointwiseExpr& e, uint16_t i, double value) {
+  const PwInstr& in = converted(e, i);
+  return in.op == PwOp::kConst && in.imm0 == value;
+}
+
+// Bytes without a zero point by a scale: which operand they are.
+std::optional<uint16_t> scaled_bytes(const PointwiseExpr& e, uint16_t i, double* scale) {
+  const PwInstr& product = e.code[i];
+  if (product.op != PwOp::kMul || product.type != DType::kF32) return std::nullopt;
+  for (const auto& [bytes, by] : {std::pair(product.a, product.b), {product.b, product.a}}) {
+    const PwInstr& factor = converted(e, by);
+    const PwInstr* from = &converted(e, bytes);
+    if (from->op == PwOp::kSub && from->type == DType::kF32 && is_constant(e, from->b, 0))
+      from = &converted(e, from->a);
+    if (factor.op != PwOp::kConst || from->op != PwOp::kInput || !is_int8(from->type)) continue;
+    *scale = factor.imm0;
+    return from->a;
+  }
+  return std::nullopt;
+}
+
+// The product of bytes by a scale and a gate in 16 bits, as bytes of the same type without a zero point. The operand
+// that is the gate; none: another expression.
+std::optional<int> multiplies_bytes(const Problem& first, double* factor) {
+  const PointwiseExpr& e = first.epilogue;
+  if (e.num_inputs != 2 || e.outputs.size() != 1) return std::nullopt;
+  const PwInstr& made = e.code[e.outputs[0]];
+  if (made.op != PwOp::kQuantize || !is_int8(made.type) || !is_constant(e, made.c, 0)) return std::nullopt;
+  const PwInstr &scale = converted(e, made.b), &product = e.code[made.a];
+  if (scale.op != PwOp::kConst || !(scale.imm0 > 0) || product.op != PwOp::kMul || product.type != DType::kF32)
+    return std::nullopt;
+  for (const auto& [bytes, by] : {std::pair(product.a, product.b), {product.b, product.a}}) {
+    double own = 0;
+    const std::optional<uint16_t> image = scaled_bytes(e, bytes, &own);
+    const PwInstr& gate = converted(e, by);
+    if (!image || gate.op != PwOp::kInput || gate.a == *image) continue;
+    if (first.inputs[*image].dtype != made.type || first.inputs[gate.a].dtype != gate.type) return std::nullopt;
+    if (gate.type != DType::kF16 && gate.type != DType::kBF16) return std::nullopt;
+    *factor = own / scale.imm0;
+    return gate.a;
+  }
+  return std::nullopt;
+}
+
 // One value a channel of a single image.
 bool is_gate_of(const Dims& gate, const Dims& image) {
   return gate.rank() == image.rank() && image.rank() > 2 && image[0] == 1 && gate[1] == image[1] &&
@@ -24,6 +75,16 @@ bool is_gate_of(const Dims& gate, const Dims& image) {
 }
 
 Status read_by_gate(const Problem& first, std::span<const Dims> inputs, TileReads* r) {
+  if (is_int8(first.outputs[0].dtype)) {
+    const std::optional<int> gate = multiplies_bytes(first, &r->factor);
+    if (!gate || inputs.size() != 2) return unsupported("another expression than a gate's multiplication of bytes");
+    r->gate = *gate;
+    r->gate_type = first.inputs[static_cast<size_t>(*gate)].dtype;
+    r->x = 1 - *gate;
+    if (!is_gate_of(inputs[static_cast<size_t>(r->gate)], inputs[static_cast<size_t>(r->x)]))
+      return unsupported("{} as a gate of {}", inputs[1].to_string(), inputs[0].to_string());
+    return Status();
+  }
   if (!multiplies_two(first.epilogue, first.outputs[0].dtype))
     return unsupported("another expression than a gate's multiplication");
   r->gate = is_gate_of(inputs[0], inputs[1]) ? 0 : 1;
@@ -67,8 +128,10 @@ Status read_norm(const Problem& p, const Problem& first, std::span<const Dims> i
 Status read_first(const Problem& p, const Problem& first, std::span<const Dims> inputs, TileReads* r) {
   if (first.is(Family::kNorm)) return read_norm(p, first, inputs, r);
   if (p.outputs.size() != 1) return unsupported("a chain that keeps what is in between");
+  const bool bytes = first.is(Family::kPointwise) && is_int8(first.outputs[0].dtype);  // by a gate of another type
   for (const TensorDesc& t : first.inputs)
-    if (t.constant || t.dtype != first.outputs[0].dtype) return unsupported("an operand of {}", dtype_name(t.dtype));
+    if (t.constant || (t.dtype != first.outputs[0].dtype && !bytes))
+      return unsupported("an operand of {}", dtype_name(t.dtype));
   return first.is(Family::kPointwise)   ? read_by_gate(first, inputs, r)
          : concatenates_channels(first) ? read_joined(first, inputs, r)
                                         : unsupported("another chain than a gate's or a concatenation's");

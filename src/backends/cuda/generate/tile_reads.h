@@ -12,9 +12,11 @@ namespace wootz::cuda {
 
 // A product, and where in the step its operands are. A product alone is one, too.
 struct TileReads {
-  Problem problem;                        // the product, whose operand 0 is what the first problem makes
-  int x = 0, w = 1;                       // operands of the step; what follows on w does so there
-  int gate = -1;                          // what multiplies x channel by channel; -1: nothing
+  Problem problem;                    // the product, whose operand 0 is what the first problem makes
+  int x = 0, w = 1;                   // operands of the step; what follows on w does so there
+  int gate = -1;                      // what multiplies x channel by channel; -1: nothing
+  DType gate_type = DType::kInvalid;  // and of bytes its type, and a factor of all of them
+  double factor = 1;
   std::optional<TileProduct::Norm> norm;  // of the rows of x
   std::vector<int64_t>
       joined;  // channels of x and of the operands after it, whose channels follow on its; none: x alone

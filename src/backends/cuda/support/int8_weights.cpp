@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "base/half.h"
+
 namespace wootz::cuda {
 
 Result<GemmScales> int8_scales(const Problem& p, int64_t columns) {
@@ -58,6 +60,15 @@ Int8Columns int8_columns(const Problem& p, const HostTensor& weights, int64_t st
     c.sums.push_back(sum);
   }
   return c;
+}
+
+std::vector<std::byte> as_halves(std::span<const std::byte> bytes) {
+  std::vector<std::byte> halves(2 * bytes.size());
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const uint16_t half = f32_to_f16(static_cast<int8_t>(bytes[i]));
+    std::memcpy(&halves[2 * i], &half, sizeof half);
+  }
+  return halves;
 }
 
 size_t scales_begin(int64_t weights) { return (static_cast<size_t>(weights) + 15) / 16 * 16; }

@@ -1,6 +1,8 @@
 // Weights of 8-bit products and convolutions as the kernels for them want them.
 #pragma once
 
+#include <span>
+
 #include "backend/quantized.h"
 #include "base/tensor.h"
 
@@ -22,6 +24,9 @@ struct Int8Columns : WeightColumns {
   std::vector<int64_t> sums;
 };
 Int8Columns int8_columns(const Problem& problem, const HostTensor& weights, int64_t step);
+
+// The same numbers in FP16.
+std::vector<std::byte> as_halves(std::span<const std::byte> bytes);
 
 // Where the scales of columns begin after weights, in bytes, and where they end.
 size_t scales_begin(int64_t weights);

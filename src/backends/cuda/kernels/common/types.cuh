@@ -167,6 +167,27 @@ W_FN u32 w_bytes_of(u32 low, u32 high, u32 from) {
 #endif
 }
 
+// Four integers as bytes, signed or not; what is beyond them as the last one there is.
+template <bool SIGNED>
+W_FN u32 w_near_bytes(int a, int b, int c, int d) {
+#ifdef WOOTZ_ON_HOST
+  const int all[4] = {a, b, c, d}, least = SIGNED ? -128 : 0, most = SIGNED ? 127 : 255;
+  u32 made = 0;
+  for (int i = 0; i < 4; ++i) made |= ((u32)(all[i] < least ? least : all[i] > most ? most : all[i]) & 255u) << (i * 8);
+  return made;
+#else
+  u32 high, made;
+  if constexpr (SIGNED) {
+    asm("cvt.pack.sat.s8.s32.b32 %0, %1, %2, %3;" : "=r"(high) : "r"(d), "r"(c), "r"(0));
+    asm("cvt.pack.sat.s8.s32.b32 %0, %1, %2, %3;" : "=r"(made) : "r"(b), "r"(a), "r"(high));
+  } else {
+    asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;" : "=r"(high) : "r"(d), "r"(c), "r"(0));
+    asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;" : "=r"(made) : "r"(b), "r"(a), "r"(high));
+  }
+  return made;
+#endif
+}
+
 // What no kernel changes while this one runs: the compiler may read it ahead of stores in front.
 template <class T, int N>
 W_FN Pack<T, N> w_read_constant(const Pack<T, N>* from) {

@@ -1,10 +1,12 @@
-// Depthwise convolution of channels-last images in 16 bits by patches: what the windows of a block's results cover, of
-// some channels, is in shared memory, all of it on its way at once; the filters are on theirs before the kernel ahead
-// of this one has ended. A thread has two channels and a strip of neighbours along a row. The problem: X, Y; kThreads;
-// kVector: 2; kGroup: channels of a block, in packs of eight; kHigh, kAcross: rows of its results, and strips along a
-// row; kResults: of a strip; kKernelH, kKernelW, kStrideH, kStrideW: of the window; Constants {channels; in_h, in_w,
-// out_h, out_w; top, left: of the padding; tiles_w: blocks along a row};
-//   float bias(p, channel)   where a sum starts
+// Depthwise convolution of channels-last images in 16 or 8 bits by patches: what the windows of a block's results
+// cover, of some channels, is in shared memory, all of it on its way at once; the filters are on theirs before the
+// kernel ahead of this one has ended. A thread has two channels and a strip of neighbours along a row. The problem: X,
+// Y; kThreads; kVector: 2; F: of the filters; kScaled: X are bytes whose zero point is 0, and sums have a factor by
+// channel, which lies behind the filters, c.scales elements from their beginning on; kGroup: channels of a block, in
+// packs of eight; kHigh, kAcross: rows of its results, and strips along a row; kResults: of a strip; kKernelH,
+// kKernelW, kStrideH, kStrideW: of the window; Constants {channels; in_h, in_w, out_h, out_w; top, left: of the
+// padding; tiles_w: blocks along a row};
+//   float bias(p, channel)   where a sum starts, or what is added to one that has a factor
 //   Pack<Y, kVector> results(p, c, a, n, channel, oy, ox)   what is stored where `a` are the results for such a pixel
 #pragma once
 #include "backends/cuda/kernels/gemm/mma.cuh"
@@ -12,10 +14,10 @@
 constexpr int kWide = kAcross * kResults;
 constexpr int kInHigh = (kHigh - 1) * kStrideH + kKernelH, kInWide = (kWide - 1) * kStrideW + kKernelW;
 constexpr int kPacks = kGroup / 8, kPairs = kGroup / 2, kTaps = kKernelH * kKernelW;
-constexpr int kPatchBytes = (kTaps + kInHigh * kInWide) * kGroup * 2;
+constexpr int kPatchBytes = (kTaps * (int)sizeof(F) + kInHigh * kInWide * (int)sizeof(X)) * kGroup;
 
 // The filters of a block's channels, tap after tap.
-W_FN void load_filters(const Operands& p, const Constants& c, int first, X* to) {
+W_FN void load_filters(const Operands& p, const Constants& c, int first, F* to) {
 #pragma unroll
   for (int j = 0; j < (kTaps * kPacks + kThreads - 1) / kThreads; ++j) {
     const int i = j * kThreads + (int)threadIdx.x, channel = first + i % kPacks * 8;
@@ -32,20 +34,35 @@ W_FN void load_patch(const X* x, const Constants& c, int first, int top, int lef
     const int i = j * kThreads + (int)threadIdx.x, pixel = i / kPacks, channel = first + i % kPacks * 8;
     const int iy = top + pixel / kInWide, ix = left + pixel % kInWide;
     const bool in = (u32)iy < (u32)c.in_h && (u32)ix < (u32)c.in_w && channel < c.channels;
-    if (i < kAll) w_copy16(to + i * 8, in ? x + ((iy * c.in_w + ix) * c.channels + channel) : x, in);
+    const X* const from = in ? x + ((iy * c.in_w + ix) * c.channels + channel) : x;
+    if (i >= kAll) continue;
+    if constexpr (sizeof(X) == 1)
+      w_copy8(to + i * 8, from, in);
+    else
+      w_copy16(to + i * 8, from, in);
   }
 }
 
 typedef float Pair[kVector];
 
-W_FN void get_pair(const X* at, Pair& v) {
-  const Pack<X, kVector> pack = *(const Pack<X, kVector>*)at;
+// A byte becomes the last one of a float, from which a float is taken.
+template <class T>
+W_FN void get_pair(const T* at, Pair& v) {
+  if constexpr (sizeof(T) == 1) {
+    constexpr u32 kSign = (T)-1 < (T)0 ? 128 : 0;
+    const u32 word = *(const u16*)at ^ (kSign | kSign << 8);
 #pragma unroll
-  for (int k = 0; k < kVector; ++k) v[k] = w_get(pack.v[k]);
+    for (int k = 0; k < kVector; ++k)
+      v[k] = w_bits2f(w_bytes_of(word, 0x4B400000u, 0x7650u | (u32)k)) - (kIntegersFrom + (float)kSign);
+  } else {
+    const Pack<T, kVector> pack = *(const Pack<T, kVector>*)at;
+#pragma unroll
+    for (int k = 0; k < kVector; ++k) v[k] = w_get(pack.v[k]);
+  }
 }
 
 // Sums of a strip; `patch` and `filters` are where its first window and the thread's channels begin.
-W_FN void sum_up(const X* patch, const X* filters, Pair (&a)[kResults]) {
+W_FN void sum_up(const X* patch, const F* filters, Pair (&a)[kResults]) {
   constexpr int kSpan = (kResults - 1) * kStrideW + kKernelW;
 #pragma unroll
   for (int ky = 0; ky < kKernelH; ++ky) {
@@ -92,24 +109,32 @@ W_FN Own own_results(const Constants& c) {
 
 // The sums of a strip; of a thread that has none they say nothing.
 W_FN void convolve(const Operands& p, const Constants& c, u8* memory, const Own& own, Pair (&a)[kResults]) {
-  X* const filters = (X*)memory;
-  X* const patch = filters + kTaps * kGroup;
+  F* const filters = (F*)memory;
+  X* const patch = (X*)(filters + kTaps * kGroup);
   load_filters(p, c, own.first, filters);
   w_begin();
   load_patch(p.x + (s64)own.n * c.in_h * c.in_w * c.channels, c, own.first, own.y0 * kStrideH - c.top,
              own.x0 * kStrideW - c.left, patch);
   w_commit();
+  Pair start, scale;
 #pragma unroll
   for (int k = 0; k < kVector; ++k) {
-    const float start = own.any ? bias(p, own.first + own.inside + k) : 0.f;
+    const int channel = own.first + own.inside + k;
+    start[k] = own.any ? bias(p, channel) : 0.f;
+    scale[k] = kScaled && own.any ? ((const float*)(p.f + c.scales))[channel] : 1.f;
 #pragma unroll
-    for (int t = 0; t < kResults; ++t) a[t][k] = start;
+    for (int t = 0; t < kResults; ++t) a[t][k] = kScaled ? 0.f : start[k];
   }
   w_wait<0>();
   __syncthreads();
   if (own.any)
     sum_up(patch + (own.row * kStrideH * kInWide + own.column * kStrideW) * kGroup + own.inside, filters + own.inside,
            a);
+  if constexpr (kScaled)
+#pragma unroll
+    for (int k = 0; k < kVector; ++k)
+#pragma unroll
+      for (int t = 0; t < kResults; ++t) a[t][k] = a[t][k] * scale[k] + start[k];
 }
 
 // Stores what a strip comes to, and hands each pixel's to `take`.

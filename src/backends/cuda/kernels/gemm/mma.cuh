@@ -89,8 +89,9 @@ W_FN void w_copy16(void* to, const void* from, bool in) {
                : "memory");
 }
 // 8 bytes.
-W_FN void w_copy8(void* to, const void* from) {
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from)
+W_FN void w_copy8(void* to, const void* from, bool in = true) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from),
+               "r"(in ? 8 : 0)
                : "memory");
 }
 W_FN void w_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }

@@ -30,14 +30,15 @@ constexpr int kBatch = kVectors % (2 * kThreads) == 0 && !(kManySums && kVector 
 
 typedef Part Sums[kRowParts][kColumnParts][4];
 
-// A thread's warp among those of the block: its share of the sum, its rows and its columns.
+// A thread's warp among those of the block: its share of the sum, its rows and its columns; a factor of gated bytes.
 struct Warp {
   int share, m, n;
+  float factor;
 };
 
 W_FN Warp this_warp() {
   const int warp = threadIdx.x / 32;
-  return {warp / (kWarpsM * kWarpsN), warp % (kWarpsM * kWarpsN) / kWarpsN, warp % kWarpsN};
+  return {warp / (kWarpsM * kWarpsN), warp % (kWarpsM * kWarpsN) / kWarpsN, warp % kWarpsN, 1};
 }
 
 // Where a column is in a row of sums: eight threads that read 16 bytes each of eight vectors meet no bank twice.
@@ -155,6 +156,16 @@ W_FN Place place_among(int part, int v) {
   return {local, local / kOfWarp * (kRowParts * 16) + part * 16 + local % kOfWarp, v % (kColumns / kVector) * kVector};
 }
 
+// The real values of a plane's sums.
+W_FN void rescale_plane(const Constants& c, const Pack<Part, kVector>& sum, const float* scales, int n,
+                        float (&a)[kVector]) {
+  if constexpr (!kScaled) return rescale(c, sum, scales, n, a);
+  const float scale = scales[n];
+  const int less = kCorrected ? ((const int*)scales)[c.columns + n] : 0;
+#pragma unroll
+  for (int v = 0; v < kVector; ++v) a[v] = w_times((float)((int)sum.v[v] - less), scale);
+}
+
 // With kPlanes: the vectors of the rows that are in shared memory from part `part` on, each of pixels of a plane.
 W_FN void store_planes(const Operands& p, const Constants& c, const Tables& tables, int m0, int n0, int part,
                        const Part* sums) {
@@ -167,7 +178,7 @@ W_FN void store_planes(const Operands& p, const Constants& c, const Tables& tabl
     const int image = row / c.pixels, pixel = row - image * c.pixels;
     const s64 plane = (s64)image * c.columns + n;
     float a[kVector];
-    rescale(c, gather_pixels(sums, local, n - n0), tables.scales, n, a);
+    rescale_plane(c, gather_pixels(sums, local, n - n0), tables.scales, n, a);
     const At operands = at(c, plane);
     *(Pack<Y, kVector>*)(p.y + plane * c.pixels + pixel) =
         results(p, c, a, operands, pixel, tables.extras, ahead(p, c, operands, pixel));

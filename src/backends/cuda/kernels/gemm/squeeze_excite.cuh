@@ -3,20 +3,24 @@
 // the blocks have of each hidden value then goes to all of them, which is the one time that they wait for each other.
 // Then each makes some of the results. Both matrices are on their way to shared memory before the kernel ahead has
 // ended. Order of sums: by the block's shape alone.
-// What is summed may be sums already, so that there are fewer rows than pixels.
-// The problem: X; S: of what is summed; kThreads; kVector: channels in 16 bytes of X; kCluster; kGroups: into which the
-// channels are divided, so that kCluster / kGroups blocks share the rows; kOwn: packs of kVector channels of a group;
-// kDown: rows that are read at once; kHidden; kHiddenVector: so many of them are read at once; kBatch: rows that a
-// thread has under way at once; kResults: of a block; kSharedBytes;
+// What is summed may be sums already, so that there are fewer rows than pixels. With kScaled all values are integers of
+// 8 bits, which floats add up without rounding: the mean, after a factor kScale, and hidden values are quantized, and
+// columns of either matrix have a scale each.
+// The problem: X; S: of what is summed; Part: of what blocks add up, int or float; kThreads; kVector: channels in 16
+// bytes of X; kCluster; kGroups: into which the channels are divided, so that kCluster / kGroups blocks share the rows;
+// kOwn: packs of kVector channels of a group; kDown: rows that are read at once; kHidden; kHiddenVector: so many of
+// them are read at once; kBatch: rows that a thread has under way at once; kResults: of a block; kSharedBytes;
 // Constants {packs: of all channels; length: rows; most: rows of a block; pixels: of the image; results: of all};
 //   float first_bias(p, h), second_bias(p, m)   0 where there is none
-//   X hidden(s)                                 the expression on a hidden value
+//   float first_scale(p, h), second_scale(p, m) with kScaled
+//   <stored> quantized_mean(s)                  with kScaled: the expression on the mean
+//   <stored> hidden(s)                          that on a hidden value
 //   <stored> result(s)                          and on a result
 #pragma once
 #include "backends/cuda/kernels/gemm/bars.cuh"
 
 constexpr int kColumns = kOwn * kVector;
-constexpr int kRead = 16 / (int)sizeof(S), kAcross = kColumns / kRead;
+constexpr int kRead = sizeof(S) == 1 ? 8 : 16 / (int)sizeof(S), kAcross = kColumns / kRead;
 constexpr int kJoin = 4;  // threads that add up a column
 // Of a row of sums: four rows by eight columns, which a warp reads at once, are in different banks.
 constexpr int kPitch = (kColumns + 23) / 32 * 32 + 8;
@@ -35,6 +39,7 @@ struct Place {
   float *sums, *mean, *got, *hidden;  // of rows; of its channels; of hidden values by block; these added up
   float *first_bias, *second_bias;
   u64* come;  // tells that `got` is there
+  float *first_scale, *second_scale;
 };
 
 W_FN constexpr int by_sixteen(int bytes) { return (bytes + 15) / 16 * 16; }
@@ -50,6 +55,8 @@ W_FN Place place_in(u8* shared) {
   at.first_bias = (float*)(shared += by_sixteen(kHidden * 4));
   at.second_bias = (float*)(shared += by_sixteen(kHidden * 4));
   at.come = (u64*)(shared += by_sixteen(kResults * 4));
+  at.first_scale = (float*)(shared += 16);
+  at.second_scale = (float*)(shared += by_sixteen(kHidden * 4));
   return at;
 }
 
@@ -70,12 +77,22 @@ W_FN void load_weights(const Operands& p, const Constants& c, int rank, const Pl
   }
   w_commit();
 #pragma unroll 1
-  for (int h = threadIdx.x; h < kHidden; h += kThreads) at.first_bias[h] = first_bias(p, h);
+  for (int h = threadIdx.x; h < kHidden; h += kThreads) {
+    at.first_bias[h] = first_bias(p, h);
+    if constexpr (kScaled) at.first_scale[h] = first_scale(p, h);
+  }
 #pragma unroll 1
   for (int i = threadIdx.x; i < kResults; i += kThreads) {
     const int m = rank * kResults + i;
     at.second_bias[i] = m < c.results ? second_bias(p, m) : 0;
+    if constexpr (kScaled) at.second_scale[i] = m < c.results ? second_scale(p, m) : 0;
   }
+}
+
+// What a channel's sum comes to.
+W_FN float mean_of(const Constants& c, float s) {
+  if constexpr (kScaled) return (float)w_get(quantized_mean(s * (float)kScale / (float)c.pixels));
+  return s / (float)c.pixels;
 }
 
 // The block's channels, each summed over its rows by kDown threads.
@@ -103,7 +120,10 @@ W_FN void sum_rows(const S* x, const Constants& c, int rank, const Place& at) {
       for (int k = 0; k < kRead; ++k) a[k] += w_get(v[j].v[k]);
   }
   float* const to = kDown == 1 ? at.mean + across * kRead : at.sums + down * kPitch + across * kRead;
-  const float scale = kDown == 1 ? 1 / (float)c.pixels : 1;
+  const float scale = kDown == 1 && !kScaled ? 1 / (float)c.pixels : 1;
+  if constexpr (kDown == 1 && kScaled)
+#pragma unroll
+    for (int k = 0; k < kRead; ++k) a[k] = mean_of(c, a[k]);
 #pragma unroll
   for (int k = 0; k < kRead; k += 4)
     *(Pack<float, 4>*)(to + k) = {a[k] * scale, a[k + 1] * scale, a[k + 2] * scale, a[k + 3] * scale};
@@ -127,7 +147,7 @@ W_FN void join_rows(const Constants& c, const float* sums, float* mean) {
 #pragma unroll 8
       for (int r = part; r < kDown; r += kJoin) s += sums[r * kPitch + column];
     s = over_neighbours<kJoin>(s);
-    if (column < kColumns && part == 0) mean[column] = s / (float)c.pixels;
+    if (column < kColumns && part == 0) mean[column] = mean_of(c, s);
   }
 }
 
@@ -167,17 +187,17 @@ W_FN void multiply_means(int rank, const Place& at) {
     if (h < kHidden)
 #pragma unroll
       for (int block = part; block < kCluster; block += kOfHidden)
-        w_send<kSharedBytes>(at.got + rank * kHidden + h, at.come, block, Pack<float, 1>{s});
+        w_send<kSharedBytes>((Part*)at.got + rank * kHidden + h, at.come, block, Pack<Part, 1>{(Part)s});
   }
 }
 
 W_FN void add_hidden(const Place& at) {
 #pragma unroll 1
   for (int h = threadIdx.x; h < kHidden; h += kThreads) {
-    float s = 0;
+    Part s = 0;
 #pragma unroll
-    for (int block = 0; block < kCluster; ++block) s += at.got[block * kHidden + h];
-    at.hidden[h] = w_get(hidden(s + at.first_bias[h]));
+    for (int block = 0; block < kCluster; ++block) s += ((const Part*)at.got)[block * kHidden + h];
+    at.hidden[h] = (float)w_get(hidden((kScaled ? w_times((float)s, at.first_scale[h]) : (float)s) + at.first_bias[h]));
   }
 }
 
@@ -191,6 +211,7 @@ W_FN void store_results(const Operands& p, const Constants& c, int image, int ra
         in ? times_row<kOfResult, kHidden / kHiddenVector, kHiddenVector>(at.hidden, at.second + own * kHidden, part)
            : 0;
     s = over_neighbours<kOfResult>(s);
+    if constexpr (kScaled) s = w_times(s, own < kResults ? at.second_scale[own] : 0.f);
     if (in && part == 0) p.y[(s64)image * c.results + m] = result(s + at.second_bias[own]);
   }
 }

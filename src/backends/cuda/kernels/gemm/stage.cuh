@@ -4,7 +4,8 @@
 #include "backends/cuda/kernels/gemm/mma.cuh"
 
 constexpr int kGateAt = (kRows + kColumns) * kLine;  // where a share's part of the gate is, behind rows and columns
-constexpr int kShareBytes = kGateAt + (kGated ? kLine : 0), kStageBytes = kShares * kShareBytes;
+constexpr int kGateBytes = kGated ? kLine / (int)sizeof(X) * (int)sizeof(G) : 0;
+constexpr int kShareBytes = kGateAt + kGateBytes, kStageBytes = kShares * kShareBytes;
 constexpr int kPieces = kLine / 16;                                // of a line, a thread each
 constexpr int kStep = kLine / sizeof(X), kPiece = 16 / sizeof(X);  // elements
 constexpr int kOfShare = kThreads / kShares;  // threads, which copy what they multiply and wait for nobody else
@@ -94,7 +95,20 @@ W_FN Pack<u32, 4> collect(const X* x, const Constants& c, const Row& row, int k)
 
 // The same to shared memory.
 W_FN void load_row(const X* x, const Constants& c, const Row& row, const Tap& tap, int k, u8* to) {
-  if constexpr (!kBySixteen) {
+  if constexpr (kByEight) {
+    constexpr int kHalf = kPiece / 2;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int own = k + half * kHalf;
+      bool in = kAllDepth || own < c.depth;
+      int at = row.at + own;
+      if constexpr (kWindow)
+        in = find(c, row, half == 0 ? tap : tap_of(c, own), &at) && in;
+      else
+        in = in && (kAllRows || row.at >= 0);
+      w_copy8(to + half * 8, in ? x + at : kOutside != 0 ? (const X*)w_outside : x, kOutside != 0 || in);
+    }
+  } else if constexpr (!kBySixteen) {
     *(Pack<u32, 4>*)to = collect(x, c, row, k);
   } else if constexpr (kWindow) {
     int at;
@@ -141,6 +155,31 @@ W_M u32 w_times_halves<bf16>(u32 a, u32 b) {
 }
 #endif
 
+// A factor of bytes that w_times_bytes() takes: within what leaves every product a short integer, and 0 for what is not
+// a number, as which any byte times it is quantized.
+W_FN float w_byte_factor(float by) {
+  constexpr float kMost = 16000.f;
+  return by == by ? w_clip<float>(by, -kMost, kMost) : 0.f;
+}
+
+// Four bytes, each times one of `by`, which are floats, as bytes again: the nearest, or the last one there is.
+template <class T>
+W_FN u32 w_times_bytes(u32 bytes, const float* by) {
+  if constexpr (sizeof(T) == 1) {
+    constexpr bool kSigned = (T)-1 < (T)0;
+    constexpr float kFrom = kIntegersFrom + (kSigned ? 128.f : 0.f);
+    const u32 word = bytes ^ (kSigned ? 0x80808080u : 0u);
+    int made[4];
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      const float x = w_bits2f(w_bytes_of(word, 0x4B400000u, 0x7650u | (u32)k)) - kFrom;
+      made[k] = (int)(w_f2bits(fmaf(x, by[k], kIntegersFrom)) - 0x4B400000u);
+    }
+    return w_near_bytes<kSigned>(made[0], made[1], made[2], made[3]);
+  }
+  return 0;  // nothing else has bytes
+}
+
 // Rows of stage `it` to what the thread's share has of a stage, and the gate.
 W_FN void load_rows(const Operands& p, const X* x, const Constants& c, const Row (&rows)[kOwnRows], int it, u8* stage) {
   const int t = threadIdx.x, k = place_in(it);
@@ -159,8 +198,12 @@ W_FN void load_rows(const Operands& p, const X* x, const Constants& c, const Row
     }
   }
   if constexpr (kGated) {
-    const X* const gate = gate_of(p);
-    if (t % kOfShare < kPieces) w_copy16(stage + kGateAt + t % kPieces * 16, within ? gate + k : gate, within);
+    const G* const gate = gate_of(p);
+    constexpr int kOfPiece = kPiece * (int)sizeof(G) / 16, kChannels = 16 / (int)sizeof(G);
+#pragma unroll
+    for (int i = 0; i < kOfPiece; ++i)
+      if (t % kOfShare < kPieces)
+        w_copy16(stage + kGateAt + (t % kPieces * kOfPiece + i) * 16, within ? gate + k + i * kChannels : gate, within);
   }
 }
 

@@ -6,19 +6,20 @@
 // divide the sum; kCluster: blocks that divide it, neighbours along z; kStages; kLine: bytes of a row in a stage;
 // kVector: neighbours that a thread stores; kDirect: these are its sums, which then go from registers to the result;
 // kPlanes: results are by planes, whose pixels are neighbours (then at() is of a plane and n a pixel of it);
-// kEarly: what fetch() brings comes with the first stage; kGated: x is multiplied by gate_of(p), channel by channel;
-// kNormed: rows of x are normalized (kCentered: by their mean too; kEpsilon), w has the normalization's scale in it and
-// is followed by the sum of each column, what the bias adds to it, and a factor of w; kKept: the normalized rows are a
-// result as well, with Operands.kept and what norm/packs.cuh has of Parameters;
-// kJoined: place k of a row of x is of the operand that source_of(p, c, k) tells;
-// kWalk: kStages are all of the sum, twice, and a block takes every c.walkers-th of c.row_tiles tiles of rows; kWindow:
-// x is an image and the sum goes over the taps of a window, outside of which x is kOutside; kBySixteen: 16 bytes are of
-// one tap; kShort: no sum has more than 22 bits; kPacked: w is a constant; kScaled: w is followed by a scale and a
-// correction for each column (kCorrected: not all zeros) and by kExtras floats; otherwise kScale; kAllRows,
-// kAllColumns, kAllDepth: blocks, and stages, have nothing outside of the result, and of the sum; Constants {rows,
-// columns; depth: of the sum; pitch: of w; stages: of the sum, of a block; channels; pixels: of a plane; image, in_h,
-// in_w, out_h, out_w, stride_h, stride_w, dilation_h, dilation_w, pad_top, pad_left, taps_w: of the window;
-// per_channel, per_tap: inverses, as w_over() has them, of channels and taps_w};
+// kEarly: what fetch() brings comes with the first stage; kGated: x is multiplied by gate_of(p), of type G, channel by
+// channel; bytes by a factor behind w's floats as well, and rounded to bytes; kNormed: rows of x are normalized
+// (kCentered: by their mean too; kEpsilon), w has the normalization's scale in it and is followed by the sum of each
+// column, what the bias adds to it, and a factor of w; kKept: the normalized rows are a result as well, with
+// Operands.kept and what norm/packs.cuh has of Parameters; kJoined: place k of a row of x is of the operand that
+// source_of(p, c, k) tells; kWalk: kStages are all of the sum, twice, and a block takes every c.walkers-th of
+// c.row_tiles tiles of rows; kWindow: x is an image and the sum goes over the taps of a window, outside of which x is
+// kOutside; kBySixteen: 16 bytes are of one tap; kByEight: 8 are, but not 16; kShort: no sum has more than 22 bits;
+// kPacked: w is a constant; kScaled: w is followed by a scale and a correction for each column (kCorrected: not all
+// zeros) and by kExtras floats; otherwise kScale; kAllRows, kAllColumns, kAllDepth: blocks, and stages, have nothing
+// outside of the result, and of the sum; Constants {rows, columns; depth: of the sum; pitch: of w; stages: of the sum,
+// of a block; channels; pixels: of a plane; image, in_h, in_w, out_h, out_w, stride_h, stride_w, dilation_h,
+// dilation_w, pad_top, pad_left, taps_w: of the window; per_channel, per_tap: inverses, as w_over() has them, of
+// channels and taps_w};
 //   Matrices matrices(c, i)   offsets of x and w in matrix i of the batch
 //   At at(c, row)             offsets of further operands at a row of the result
 //   Ahead ahead(p, c, at, n), fetch(p, c, at, n, to)   bytes that results() reads there: now, or on their way
@@ -27,16 +28,38 @@
 #pragma once
 #include "backends/cuda/kernels/gemm/normalize.cuh"
 
-// Of the gate, what stands at the channels that a thread has of pieces `piece` and the next.
-W_FN Pack<u32, 2> gates_of(const u8* stage, int piece) {
+// Of the gate, what stands at the channels that a thread has of pieces `piece` and the next; of bytes with the factor.
+template <int kBytes>
+struct GatesOf {
+  u32 v[2];
+};
+template <>
+struct GatesOf<1> {
+  float v[8];
+};
+typedef GatesOf<(int)sizeof(X)> Gates;
+W_FN void read_gates(const u8* stage, int piece, float, GatesOf<2>* gates) {
   const u32* const at = (const u32*)(stage + kGateAt) + piece * 4 + threadIdx.x % 4;
-  return {at[0], at[4]};
+  gates->v[0] = at[0];
+  gates->v[1] = at[4];
+}
+W_FN void read_gates(const u8* stage, int piece, float factor, GatesOf<1>* gates) {
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    const Pack<G, 4> own = ((const Pack<G, 4>*)(stage + kGateAt))[(piece + i) * 4 + threadIdx.x % 4];
+#pragma unroll
+    for (int k = 0; k < 4; ++k) gates->v[i * 4 + k] = w_byte_factor((float)w_get(own.v[k]) * factor);
+  }
 }
 
 // Rows by the gate.
-W_FN void pass(const Pack<u32, 2>& gates, Pack<u32, 4>* rows) {
+W_FN void pass(const GatesOf<2>& gates, Pack<u32, 4>* rows) {
 #pragma unroll
   for (int i = 0; i < 4; ++i) rows->v[i] = w_times_halves<X>(rows->v[i], gates.v[i / 2]);
+}
+W_FN void pass(const GatesOf<1>& gates, Pack<u32, 4>* rows) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i) rows->v[i] = w_times_bytes<X>(rows->v[i], gates.v + i / 2 * 4);
 }
 
 // One stage's part of the sums. `between` is done while the stage is read from shared memory.
@@ -48,9 +71,9 @@ W_FN void multiply(const Warp& warp, const u8* stage, Sums& acc, Statistics& row
 #pragma unroll
   for (int part = 0; part < kLine / 64; ++part) {
     Pack<u32, 4> b[kColumnParts], a[kRowParts][2];
-    Pack<u32, 2> gates[2];
+    Gates gates[2];
 #pragma unroll
-    for (int half = 0; half < 2 && kGated; ++half) gates[half] = gates_of(stage, part * 4 + half * 2);
+    for (int half = 0; half < 2 && kGated; ++half) read_gates(stage, part * 4 + half * 2, warp.factor, &gates[half]);
     const auto read = [&](int i) {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
@@ -225,7 +248,9 @@ W_FN void kernel(const Operands& p, const Constants& c) {
   W_SHARED(tile, kSharedBytes);
   const int m0 = blockIdx.x * kRows, n0 = blockIdx.y * kColumns;
   const Matrices matrix = matrices(c, kCluster > 1 ? 0 : blockIdx.z);
-  const Warp warp = this_warp();
+  Warp warp = this_warp();
+  if constexpr (kGated && sizeof(X) == 1)
+    warp.factor = ((const float*)(p.w + (s64)c.columns * c.pitch))[2 * c.columns + kExtras];
   if constexpr (kWalk) {
     walk(p, c, n0, warp, tile);
     return;
