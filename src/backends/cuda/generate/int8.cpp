@@ -114,6 +114,8 @@ Status generate_int8(const Problem& p, const BindArgs& args, size_t tile, std::v
   WOOTZ_ASSIGN_OR_RETURN(const TileReads g, tile_reads(p, args.inputs, args.outputs));
   WOOTZ_ASSIGN_OR_RETURN(const TileProduct b, describe_int8(g, args));
   if (b.rows * b.batch * b.columns == 0) return Status();
+  if (with_room_for(kInt8Tiles[tile], b).capability() > kInt8Tiles[tile].capability())
+    return unsupported("a gate beyond shared memory");
   if (!b.packed && kInt8Tiles[tile].cluster > 1) return unsupported("sums of several matrices shared in a cluster");
   return write_tile(g.problem, {g.dims, g.made, {}}, b, kInt8Tiles[tile], {"s8", "int", transient(p, args), true},
                     launches);

@@ -263,7 +263,7 @@ Status add_norm(const TileProduct& b, const Problem* step, const Operands& opera
 }  // namespace
 
 Tile with_room_for(Tile tile, const TileProduct& b) {
-  tile.gates = b.gate < 0 ? 0 : static_cast<int>(2 / b.size);
+  tile.gates = b.gate < 0 ? 0 : b.size == 1 ? 6 : 1;  // bytes: the gate, and floats
   tile.notes = b.norm ? tile.shares * tile.warps_n * tile.rows * 8 : 0;
   return tile;
 }

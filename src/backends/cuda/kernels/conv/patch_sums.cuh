@@ -6,6 +6,17 @@
 
 constexpr int kStrips = kHigh * kAcross;
 
+// What a thread's results add up in.
+template <bool BYTES>
+struct CountOf {
+  typedef float type;
+};
+template <>
+struct CountOf<true> {
+  typedef int type;
+};
+typedef CountOf<sizeof(Y) == 1>::type Count;
+
 // What the strips of the block come to, channel by channel.
 W_FN void add_strips(const Operands& p, const Constants& c, const Own& own, const float* sums) {
 #pragma unroll 1
@@ -24,12 +35,13 @@ W_FN void kernel(const Operands& p, const Constants& c) {
   const Own own = own_results(c);
   Pair a[kResults];
   convolve(p, c, memory, own, a);
-  Pack<float, kVector> s = {};
+  Pack<Count, kVector> s = {};
   store_strip(p, c, own, a, [&](const Pack<Y, kVector>& v) {
 #pragma unroll
-    for (int k = 0; k < kVector; ++k) s.v[k] += w_get(v.v[k]);
+    for (int k = 0; k < kVector; ++k) s.v[k] += (Count)w_get(v.v[k]);
   });
-  if (own.strip < kStrips) *(Pack<float, kVector>*)(sums + own.strip * kGroup + own.inside) = s;
+  if (own.strip < kStrips)
+    *(Pack<float, kVector>*)(sums + own.strip * kGroup + own.inside) = {(float)s.v[0], (float)s.v[1]};
   __syncthreads();
   add_strips(p, c, own, sums);
 }

@@ -5,13 +5,16 @@
 
 constexpr int kGateAt = (kRows + kColumns) * kLine;  // where a share's part of the gate is, behind rows and columns
 constexpr int kGateBytes = kGated ? kLine / (int)sizeof(X) * (int)sizeof(G) : 0;
-constexpr int kShareBytes = kGateAt + kGateBytes, kStageBytes = kShares * kShareBytes;
+constexpr bool kBytesGated = kGated && sizeof(X) == 1;
+constexpr int kFactorsAt = kGateAt + kGateBytes;  // of bytes: the gate times their factor, as floats
+constexpr int kShareBytes = kFactorsAt + (kBytesGated ? kLine * 4 : 0), kStageBytes = kShares * kShareBytes;
 constexpr int kPieces = kLine / 16;                                // of a line, a thread each
 constexpr int kStep = kLine / sizeof(X), kPiece = 16 / sizeof(X);  // elements
 constexpr int kOfShare = kThreads / kShares;  // threads, which copy what they multiply and wait for nobody else
 constexpr int kAtOnce = kOfShare / kPieces;   // rows or columns that they copy a line of at once
 constexpr int kOwnRows = kRows / kAtOnce;     // that a thread copies from
-static_assert(kRows % kAtOnce == 0 && kColumns % kAtOnce == 0);
+constexpr int kFours = kStep / 4;             // of gates, a thread each
+static_assert(kRows % kAtOnce == 0 && kColumns % kAtOnce == 0 && (!kBytesGated || kFours <= kOfShare));
 constexpr u32 kOutsides = (u32)kOutside * 0x01010101u;
 W_TABLE(u32, w_outside, 4) = {kOutsides, kOutsides, kOutsides, kOutsides};
 
@@ -199,11 +202,13 @@ W_FN void load_rows(const Operands& p, const X* x, const Constants& c, const Row
   }
   if constexpr (kGated) {
     const G* const gate = gate_of(p);
-    constexpr int kOfPiece = kPiece * (int)sizeof(G) / 16, kChannels = 16 / (int)sizeof(G);
-#pragma unroll
-    for (int i = 0; i < kOfPiece; ++i)
-      if (t % kOfShare < kPieces)
-        w_copy16(stage + kGateAt + (t % kPieces * kOfPiece + i) * 16, within ? gate + k + i * kChannels : gate, within);
+    if constexpr (kBytesGated) {
+      const int i = t % kOfShare, own = (it * kShares + t / kOfShare) * kStep + i * 4;
+      const bool in = kAllDepth || own < c.depth;
+      if (i < kFours) w_copy8(stage + kGateAt + i * 8, in ? gate + own : gate, in);
+    } else if (t % kOfShare < kPieces) {
+      w_copy16(stage + kGateAt + t % kPieces * 16, within ? gate + k : gate, within);
+    }
   }
 }
 
@@ -211,6 +216,19 @@ W_FN void load_rows(const Operands& p, const X* x, const Constants& c, const Row
 // neighbours.
 W_FN int line_of(int column) {
   return kDirect ? (column & ~31) | (column >> 1 & 3) << 3 | (column >> 3 & 3) << 1 | (column & 1) : column;
+}
+
+// Of bytes: what a thread has copied of the gate, as factors for all threads of the share.
+W_FN void make_factors(u8* stage, float factor) {
+  if constexpr (kBytesGated) {
+    const int i = threadIdx.x % kOfShare;
+    if (i >= kFours) return;
+    const Pack<G, 4> gates = ((const Pack<G, 4>*)(stage + kGateAt))[i];
+    Pack<float, 4> factors;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) factors.v[k] = w_byte_factor((float)w_get(gates.v[k]) * factor);
+    ((Pack<float, 4>*)(stage + kFactorsAt))[i] = factors;
+  }
 }
 
 // Its columns.

@@ -38,17 +38,17 @@ struct GatesOf<1> {
   float v[8];
 };
 typedef GatesOf<(int)sizeof(X)> Gates;
-W_FN void read_gates(const u8* stage, int piece, float, GatesOf<2>* gates) {
+W_FN void read_gates(const u8* stage, int piece, GatesOf<2>* gates) {
   const u32* const at = (const u32*)(stage + kGateAt) + piece * 4 + threadIdx.x % 4;
   gates->v[0] = at[0];
   gates->v[1] = at[4];
 }
-W_FN void read_gates(const u8* stage, int piece, float factor, GatesOf<1>* gates) {
+W_FN void read_gates(const u8* stage, int piece, GatesOf<1>* gates) {
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
-    const Pack<G, 4> own = ((const Pack<G, 4>*)(stage + kGateAt))[(piece + i) * 4 + threadIdx.x % 4];
+    const Pack<float, 4> own = ((const Pack<float, 4>*)(stage + kFactorsAt))[(piece + i) * 4 + threadIdx.x % 4];
 #pragma unroll
-    for (int k = 0; k < 4; ++k) gates->v[i * 4 + k] = w_byte_factor((float)w_get(own.v[k]) * factor);
+    for (int k = 0; k < 4; ++k) gates->v[i * 4 + k] = own.v[k];
   }
 }
 
@@ -73,7 +73,7 @@ W_FN void multiply(const Warp& warp, const u8* stage, Sums& acc, Statistics& row
     Pack<u32, 4> b[kColumnParts], a[kRowParts][2];
     Gates gates[2];
 #pragma unroll
-    for (int half = 0; half < 2 && kGated; ++half) read_gates(stage, part * 4 + half * 2, warp.factor, &gates[half]);
+    for (int half = 0; half < 2 && kGated; ++half) read_gates(stage, part * 4 + half * 2, &gates[half]);
     const auto read = [&](int i) {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
@@ -140,6 +140,7 @@ W_FN void sum_up(const Operands& p, const X* x, const W* w, const Constants& c, 
 #pragma unroll 1
   for (int it = 0; it < c.stages; ++it) {
     w_wait<kStages - 2>();
+    make_factors(slot(now), warp.factor);
     w_meet<kOfShare, kShares>(warp.share);
     multiply(warp, slot(now), acc, rows_of, [&] {
       if (it + kStages - 1 < c.stages) {
@@ -231,6 +232,8 @@ W_FN void walk(const Operands& p, const Constants& c, int n0, const Warp& warp, 
     else
       w_commit();
     w_wait<1>();
+#pragma unroll
+    for (int s = 0; s < kOfTile; ++s) make_factors(slot(half, s), warp.factor);
     __syncthreads();
     Sums acc;
     Statistics none;
