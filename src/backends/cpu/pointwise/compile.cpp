@@ -201,6 +201,13 @@ class Compiler {
     return {};
   }
 
+  // Whether nothing reads value i, and every output that it is has its type: a cast back to f32 is the same value.
+  bool only_stored(int i) const {
+    for (size_t o = 0; o < expr_.outputs.size(); ++o)
+      if (root_[expr_.outputs[o]] == i && expr_.output_type(o) != at(i).type) return false;
+    return !is_read_[static_cast<size_t>(i)];
+  }
+
   // Rounds an f32 register to a narrow float's values.
   void round_to(DType type, PwSlot dst, PwSlot from, bool saturate, bool clip) {
     if (clip) {
@@ -325,7 +332,7 @@ class Compiler {
       if (bytes_of(from) != bytes_of(reg)) release_operands(i);
       return store(i);
     }
-    if (from == DType::kF32 && !saturate && !is_read_[static_cast<size_t>(i)]) {  // stored, and that is all
+    if (from == DType::kF32 && !saturate && only_stored(i)) {
       for (size_t o = 0; o < expr_.outputs.size(); ++o)
         if (root_[expr_.outputs[o]] == i)
           emit(find_narrow(isa_, in.type, false), {PwSlot::kOutput, static_cast<uint16_t>(o)}, a);
