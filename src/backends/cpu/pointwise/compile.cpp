@@ -8,6 +8,7 @@
 
 #include "backends/cpu/pointwise/engine.h"
 #include "backends/cpu/pointwise/grid.h"
+#include "backends/cpu/pointwise/op_weight.h"
 #include "base/half.h"
 
 namespace wootz::cpu {
@@ -29,26 +30,6 @@ OpFn find_copy(int bytes) {
 }
 
 int bytes_of(DType type) { return dtype_bits(type) / 8; }
-
-double weight_of(PwOp op) {
-  if (op == PwOp::kPow || op == PwOp::kMod || op == PwOp::kFmod || (op >= PwOp::kSin && op <= PwOp::kAtanh)) return 60;
-  switch (op) {
-    case PwOp::kExp:
-    case PwOp::kLog:
-    case PwOp::kErf:
-    case PwOp::kSigmoid:
-    case PwOp::kTanh:
-    case PwOp::kGeluErf:
-    case PwOp::kGeluTanh:
-    case PwOp::kSilu:
-    case PwOp::kMish:
-    case PwOp::kSoftplus:
-    case PwOp::kElu:
-    case PwOp::kCelu:
-    case PwOp::kSelu: return 6;
-    default: return 1;
-  }
-}
 
 double largest_finite(DType type) {
   switch (type) {
