@@ -182,8 +182,10 @@ class Compiler {
     return {};
   }
 
-  // Whether nothing reads value i, and every output that it is has its type: a cast back to f32 is the same value.
+  // Whether nothing reads value i of 16 bits, and every output that it is has its type: a cast back to f32 is the same
+  // value. (Of 8 bits NaN has a sign that the way through f32 takes off.)
   bool only_stored(int i) const {
+    if (bytes_of(at(i).type) != 2) return false;
     for (size_t o = 0; o < expr_.outputs.size(); ++o)
       if (root_[expr_.outputs[o]] == i && expr_.output_type(o) != at(i).type) return false;
     return !is_read_[static_cast<size_t>(i)];
