@@ -22,6 +22,16 @@ int64_t tiles_of(const FedProduct& p, const FedTile& tile) {
   return pieces(p.b().rows, tile.rows) * pieces(p.b().columns, tile.columns);
 }
 
+// That walk over the tiles; where a cluster divides a sum, each has one.
+int64_t blocks_of(const FedProduct& p, const FedTile& tile) {
+  return tile.cluster > 1 ? tiles_of(p, tile) : std::min(walked_multiprocessors(), tiles_of(p, tile));
+}
+
+// All blocks of a cluster have a part of the sum.
+bool divides(const FedProduct& p, const FedTile& tile) {
+  return tile.cluster == 1 || (tile.cluster - 1) * pieces(p.stages(), tile.cluster) < p.stages();
+}
+
 void write_numbers(const FedProduct& p, const FedTile& tile, KernelSource* source) {
   const FedImage &one = p.images[0], &other = p.images.back();
   const TileProduct& b = one.b;
@@ -31,7 +41,7 @@ void write_numbers(const FedProduct& p, const FedTile& tile, KernelSource* sourc
                                                    {"kInTurn", tile.in_turn},
                                                    {"kTwo", p.images.size() > 1}};
   for (const auto& [name, value] : fixed) source->fixed(name, value);
-  add_float_sums(b.scale, source);
+  add_float_sums(b.scale, source, tile.cluster);
   const bool w = b.window;
   const int64_t tiles = tiles_of(p, tile);
   const std::pair<const char*, int64_t> numbers[] = {{"rows", b.rows},
@@ -50,9 +60,10 @@ void write_numbers(const FedProduct& p, const FedTile& tile, KernelSource* sourc
                                                      {"other_w", other.b.stride_w},
                                                      {"other_h", other.b.stride_h},
                                                      {"stages", p.stages()},
+                                                     {"each", pieces(p.stages(), tile.cluster)},
                                                      {"tiles_m", pieces(b.rows, tile.rows)},
                                                      {"tiles", tiles},
-                                                     {"blocks", std::min(walked_multiprocessors(), tiles)}};
+                                                     {"blocks", blocks_of(p, tile)}};
   for (const auto& [name, value] : numbers) source->number(name, value, "int");
 }
 
@@ -81,6 +92,17 @@ double us_of(const FedProduct& p, const FedTile& tile, double bytes) {
   const double compute = rounds * (macs / tile.macs_per_us + (tile.in_turn ? 0 : kStoreUs)),
                memory = bytes / kBytesPerUs;
   return kStartUs + std::max(compute, memory) + kShown * std::min(compute, memory);
+}
+
+// 0: not by so many blocks, or by fewer than half of the multiprocessors; or another is better. As measured: the start
+// and what the blocks tell each other, and what a block's rows and columns take to come to it.
+double estimate_divided(const FedProduct& p, const FedTile& tile, double others_us) {
+  constexpr double kStartUs = 2.4, kBytesPerUs = 8e4, kHopeless = 1.3;
+  const int64_t blocks = tiles_of(p, tile) * tile.cluster, stages = pieces(p.stages(), tile.cluster);
+  if (!divides(p, tile) || blocks < kMultiprocessors / 2 || blocks > kMultiprocessors) return 0;
+  const int64_t bytes = stages * (tile.rows + tile.columns) * 128 + tile.rows * tile.columns * 4;
+  const double us = kStartUs + static_cast<double>(bytes) / kBytesPerUs;
+  return us < kHopeless * others_us ? us : 0;
 }
 
 // What the kernels read and write: of an image at steps, the pixels at these.
@@ -226,6 +248,7 @@ Status generate_fed(const Problem& problem, const BindArgs& args, size_t index, 
   WOOTZ_ASSIGN_OR_RETURN(const FedProduct p, describe_fed(problem, args));
   if (p.b().rows * p.b().columns == 0) return Status();
   const FedTile& tile = kFedTiles[index];
+  if (!divides(p, tile)) return unsupported("a sum of {} stages by {} blocks", p.stages(), tile.cluster);
   const DType type = problem.inputs[0].dtype;
   KernelSource source("gemm/fed.cuh", true);
   source.type("X", storage_type(type));
@@ -238,7 +261,8 @@ Status generate_fed(const Problem& problem, const BindArgs& args, size_t index, 
                                        {.w = p.reads.w, .bias = p.bias, .halves_ahead = true}, &source));
   source.code(wide_product(tile.columns, type));
   LaunchSize size;
-  size.grid_x = static_cast<unsigned>(std::min(walked_multiprocessors(), tiles_of(p, tile)));
+  size.grid_x = static_cast<unsigned>(blocks_of(p, tile));
+  size.grid_z = size.cluster = static_cast<unsigned>(tile.cluster);
   size.block = 384;
   size.shared = static_cast<unsigned>(tile.bytes());
   size.at_once = 1;
@@ -255,11 +279,14 @@ double estimate_fed(const Problem& problem, size_t index) {
   if (!p.ok()) return 0;
   const bool is_sum = p->images.size() > 1;
   const int64_t least = is_sum ? kMultiprocessors : 64;
+  const double bytes = bytes_read(problem, *p);
+  if (kFedTiles[index].cluster > 1) return estimate_divided(*p, kFedTiles[index], others_us(*p, bytes));
   if (tiles_of(*p, kFedTiles[index]) < least) return 0;
-  const double bytes = bytes_read(problem, *p), us = us_of(*p, kFedTiles[index], bytes);
+  const double us = us_of(*p, kFedTiles[index], bytes);
   size_t better = 0;
   for (size_t i = 0; i < std::size(kFedTiles); ++i)
-    better += i != index && tiles_of(*p, kFedTiles[i]) >= least && us_of(*p, kFedTiles[i], bytes) < us;
+    better += i != index && kFedTiles[i].cluster == 1 && tiles_of(*p, kFedTiles[i]) >= least &&
+              us_of(*p, kFedTiles[i], bytes) < us;
   return better < (is_sum ? kMostOfSum : kMost) && us < kHopeless * others_us(*p, bytes) ? us : 0;
 }
 

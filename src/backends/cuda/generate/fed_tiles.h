@@ -6,13 +6,19 @@
 namespace wootz::cuda {
 
 // `rows` x `columns` of the result by a block, over `stages` in shared memory of 64 places of the sum each. In turn:
-// its two teams take a tile each, one after the other; otherwise each has half of the rows of all.
+// its two teams take a tile each, one after the other; otherwise each has half of the rows of all. `cluster` blocks
+// divide the sum of a tile.
 struct FedTile {
   std::string_view name;  // as it stands in the names of kernels
   int rows, columns, stages;
   bool in_turn;
   double macs_per_us;  // of a multiprocessor
-  constexpr int bytes() const { return 1024 + stages * (rows + columns) * 128 + (2 * stages + 2) * 8; }
+  int cluster = 1;
+  constexpr int bytes() const {
+    constexpr int kAligned = 1024;
+    const int ring = kAligned + stages * (rows + columns) * 128 + (2 * stages + 2) * 8;
+    return cluster == 1 ? ring : (ring + rows * columns * 4 + 8 + kAligned - 1) / kAligned * kAligned;
+  }
 };
 inline constexpr FedTile kFedTiles[] = {
 #define FED_TILE(...) {__VA_ARGS__},

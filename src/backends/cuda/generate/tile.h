@@ -78,7 +78,7 @@ Status write_tile(const Problem& problem, const BindArgs& args, const TileProduc
 void add_tile(const Tile& tile, KernelSource* source);
 void add_product(const TileProduct& product, const Tile& tile, KernelSource* source);
 // Of sums in floats that go from registers to the result, of a block by itself: what gemm/rescale.cuh asks for.
-void add_float_sums(double scale, KernelSource* source);
+void add_float_sums(double scale, KernelSource* source, int64_t cluster = 1);
 void add_wholes(const TileProduct& product, const Tile& tile, bool arguments, KernelSource* source);
 
 // What a kernel does with eight sums of neighbouring columns: the operands behind x and w, at(), ahead() and results()

@@ -54,9 +54,9 @@ void add_product(const TileProduct& b, const Tile& tile, KernelSource* source) {
   for (const auto& [name, value] : window) source->number(name, b.window ? value : 1);
 }
 
-void add_float_sums(double scale, KernelSource* source) {
+void add_float_sums(double scale, KernelSource* source, int64_t cluster) {
   const std::pair<const char*, int64_t> fixed[] = {
-      {"kCluster", 1}, {"kDirect", 1}, {"kScaled", 0}, {"kCorrected", 0}, {"kShort", 0}};
+      {"kCluster", cluster}, {"kDirect", 1}, {"kScaled", 0}, {"kCorrected", 0}, {"kShort", 0}};
   for (const auto& [name, value] : fixed) source->fixed(name, value);
   source->fixed_real("kScale", scale);
 }

@@ -1,13 +1,15 @@
 // Products and convolutions of many rows on a Hopper GPU's tensor cores in 16 bits: one thread feeds a ring of stages
 // in shared memory by the unit for tensors, rows of x as the taps of a window cover them and columns of w; two teams of
 // four warps multiply. A block takes one tile after the other: both teams half of its rows, or with kInTurn each every
-// other tile, so that one stores while the other multiplies. The problem: X; Y; kRows, kColumns: of a tile; kStages;
-// kInTurn; kTwo: a sum goes on over the channels of single pixels of another image; TensorMap x, w: of kRows windows
-// and of kColumns columns, which lie so, 32 at a time, that a thread's sums are eight neighbours; other_x_of(p),
+// other tile, so that one stores while the other multiplies. With kCluster of more than 1 a block has one tile, for one
+// team, and the blocks of a cluster divide its sum: each gets, from all, what they have of the vectors that it stores,
+// and adds it in the order of the blocks. The problem: X; Y; kRows, kColumns: of a tile; kStages; kInTurn; kCluster;
+// kTwo: a sum goes on over the channels of single pixels of another image; TensorMap x, w: of kRows windows and of
+// kColumns columns, which lie so, 32 at a time, that a thread's sums are eight neighbours; other_x_of(p),
 // other_w_of(p): the same of the other image; w_wide_mma(); Constants {rows, columns; out_w, out_h; stride_w, stride_h,
 // pad_left, pad_top, dilation_w, dilation_h, taps_w; lines: stages of a tap; first: stages of x; other_w, other_h:
-// steps in the other image; stages: of a sum; tiles_m, tiles, blocks}; at(), ahead() and results() as of gemm/tile.cuh,
-// with kVector of 8. The result has less than 2^31 elements.
+// steps in the other image; stages: of a sum; each: of a block; tiles_m, tiles, blocks}; at(), ahead() and results() as
+// of gemm/tile.cuh, with kVector of 8. The result has less than 2^31 elements.
 #pragma once
 #include "backends/cuda/kernels/gemm/feed.cuh"
 #include "backends/cuda/kernels/gemm/rescale.cuh"
@@ -15,11 +17,19 @@
 constexpr int kTeams = 2, kOwnRows = kInTurn ? kRows : kRows / kTeams, kSets = kOwnRows / 64;
 constexpr int kChunks = kColumns / 32;  // of eight columns, that a thread has of a row
 constexpr int kRowBytes = kRows * kLineBytes, kStageBytes = kRowBytes + kColumns * kLineBytes;
-constexpr int kAligned = 1024, kSharedBytes = kAligned + kStages * kStageBytes + (2 * kStages + kTeams) * 8;
+constexpr int kVectors = kSets * 2 * kChunks, kOwn = kVectors / kCluster;  // of a thread; that its block stores of it
+constexpr int kShareBytes = kCluster > 1 ? kOwn * 32 * kTeam : 0;          // that come from a block
+constexpr int kAligned = 1024, kBars = 2 * kStages + kTeams + (kCluster > 1);
+constexpr int kAllBytes = kAligned + kStages * kStageBytes + kCluster * kShareBytes + kBars * 8;
+// Parts are at the same place in all blocks of the emulator as well.
+constexpr int kSharedBytes = kCluster > 1 ? (kAllBytes + kAligned - 1) / kAligned* kAligned : kAllBytes;
+static_assert(kVectors % kCluster == 0 && (kInTurn || kCluster == 1));
 
 struct Ring {
   u8* stages;
   u64 *full, *empty, *turn;
+  Pack<float, 4>* shares;
+  u64* come;  // tells that those of the other blocks are there
 };
 typedef RingSpot<kStages> Spot;
 
@@ -33,6 +43,16 @@ W_FN TileAt tile_at(const Constants& c, int tile) {
   return {m, tile / c.tiles_m * kColumns, {m % c.out_w, rest % c.out_h, rest / c.out_h}};
 }
 
+// Stages of a sum that a block multiplies.
+struct Range {
+  int from, count;
+};
+W_FN Range part_of(const Constants& c) {
+  if constexpr (kCluster == 1) return {0, c.stages};
+  const int from = (int)blockIdx.z * c.each;
+  return {from, c.stages - from < c.each ? c.stages - from : c.each};
+}
+
 // Of a window: the tap and the channels that a stage has.
 struct Walk {
   int line, s, r;
@@ -44,6 +64,12 @@ struct Walk {
     ++r;
   }
 };
+
+W_FN Walk walk_from(const Constants& c, int k) {
+  if constexpr (kCluster == 1) return {0, 0, 0};
+  const int tap = k / c.lines;
+  return {k % c.lines, tap % c.taps_w, tap / c.taps_w};
+}
 
 W_FN void feed_columns(const Operands& p, const Constants& c, const Ring& ring, int stage, int k, int n) {
   u8* const to = ring.stages + stage * kStageBytes + kRowBytes;
@@ -69,22 +95,23 @@ W_FN void feed_rows(const Operands& p, const Constants& c, const Ring& ring, int
 
 // By one thread. Weights are constant: they come before what the kernel ahead makes is there.
 W_FN void feed(const Operands& p, const Constants& c, const Ring& ring) {
-  const int early = c.stages < kStages ? c.stages : kStages;
-  for (int k = 0; k < early; ++k) feed_columns(p, c, ring, k, k, tile_at(c, blockIdx.x).n);
+  const Range part = part_of(c);
+  const int early = part.count < kStages ? part.count : kStages;
+  for (int k = 0; k < early; ++k) feed_columns(p, c, ring, k, part.from + k, tile_at(c, blockIdx.x).n);
   w_begin();
   Spot spot{0, 1};
   bool is_first = true;
 #pragma unroll 1
   for (int tile = blockIdx.x; tile < c.tiles; tile += c.blocks, is_first = false) {
     const TileAt at = tile_at(c, tile);
-    Walk walk{0, 0, 0};
+    Walk walk = walk_from(c, part.from);
 #pragma unroll 1
-    for (int k = 0; k < c.stages; ++k, walk.next(c), spot.pass(1)) {
+    for (int k = 0; k < part.count; ++k, walk.next(c), spot.pass(1)) {
       if (!is_first || k >= early) {
         w_bar_wait(ring.empty + spot.stage, spot.parity);
-        feed_columns(p, c, ring, spot.stage, k, at.n);
+        feed_columns(p, c, ring, spot.stage, part.from + k, at.n);
       }
-      feed_rows(p, c, ring, spot.stage, k, at, walk);
+      feed_rows(p, c, ring, spot.stage, part.from + k, at, walk);
     }
   }
 }
@@ -96,9 +123,10 @@ W_FN void release(const Ring& ring, int stage) {
 typedef float Sums[kSets][kColumns / 8][4];
 
 W_FN void multiply(const Constants& c, const Ring& ring, int team, int m, int n, Spot* spot, Sums& acc) {
+  const int count = part_of(c).count;
   int before = -1;
 #pragma unroll 1
-  for (int k = 0; k < c.stages; ++k, spot->pass(1)) {
+  for (int k = 0; k < count; ++k, spot->pass(1)) {
     w_bar_wait(ring.full + spot->stage, spot->parity);
     const u8* const rows = ring.stages + spot->stage * kStageBytes;
     w_wide_products(rows + (kInTurn ? 0 : team * kOwnRows * kLineBytes), rows + kRowBytes, c.rows - m, c.columns - n,
@@ -175,6 +203,84 @@ W_FN void store(const Operands& p, const Constants& c, int m, int n, const Sums&
   }
 }
 
+// A vector of a thread's: its row and column, or, where there are none, others.
+struct Place {
+  int row, column;
+  bool in;
+};
+W_FN Place place_of(const Constants& c, int m, int n, int vector) {
+  const int set = vector / (2 * kChunks), half = vector / kChunks % 2;
+  const int row = m + set * 64 + threadIdx.x / 32 % 4 * 16 + half * 8 + threadIdx.x % 32 / 4;
+  const int column = column_of(n, vector % kChunks);
+  const bool is_row = row < c.rows, is_column = column < c.columns;
+  return {is_row ? row : 0, is_column ? column : 0, is_row && is_column};
+}
+
+// Where what a block has of the vectors that another stores is there: of a thread's own.
+W_FN Pack<float, 4>* share_at(const Ring& ring, int from, int vector, int piece) {
+  return ring.shares + ((from * kOwn + vector) * 2 + piece) * kTeam + (threadIdx.x - kTeam);
+}
+
+W_FN void share(const Ring& ring, int rank, const Sums& acc) {
+#pragma unroll
+  for (int j = 0; j < kVectors; ++j)
+#pragma unroll
+    for (int piece = 0; piece < 2; ++piece) {
+      const int to = j / kOwn, chunk = j % kChunks, half = j / kChunks % 2;
+      Pack<float, 4> sums;
+#pragma unroll
+      for (int e = 0; e < 4; ++e) sums.v[e] = acc[j / (2 * kChunks)][chunk * 4 + piece * 2 + e / 2][half * 2 + e % 2];
+      Pack<float, 4>* const at = share_at(ring, rank, j % kOwn, piece);
+      if (to == rank)
+        *at = sums;
+      else
+        w_send<kSharedBytes>((float*)at, ring.come, to, sums);
+    }
+}
+
+// The blocks' sums of a vector.
+W_FN Pack<float, 8> join(const Ring& ring, int vector) {
+  Pack<float, 8> sums;
+#pragma unroll
+  for (int from = 0; from < kCluster; ++from)
+#pragma unroll
+    for (int piece = 0; piece < 2; ++piece) {
+      const Pack<float, 4> own = *share_at(ring, from, vector, piece);
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        float& sum = sums.v[piece * 4 + e];
+        sum = from == 0 ? own.v[e] : sum + own.v[e];
+      }
+    }
+  return sums;
+}
+
+W_FN void take_part(const Operands& p, const Constants& c, const Ring& ring) {
+  w_begin();
+  const TileAt at_tile = tile_at(c, blockIdx.x);
+  const int rank = blockIdx.z;
+  Place place[kOwn];
+  Ahead early[kOwn];
+#pragma unroll
+  for (int i = 0; i < kOwn; ++i) {
+    place[i] = place_of(c, at_tile.m, at_tile.n, rank * kOwn + i);
+    early[i] = ahead(p, c, at(c, place[i].row), place[i].column);
+  }
+  Spot spot{0, 0};
+  Sums acc;
+  multiply(c, ring, 0, at_tile.m, at_tile.n, &spot, acc);
+  w_cluster_wait();  // until all blocks are there
+  share(ring, rank, acc);
+  w_bar_wait(ring.come, 0);
+#pragma unroll
+  for (int i = 0; i < kOwn; ++i) {
+    float a[8];
+    rescale(c, join(ring, i), nullptr, place[i].column, a);
+    const Pack<Y, 8> z = results(p, c, a, at(c, place[i].row), place[i].column, nullptr, early[i]);
+    if (place[i].in) *(Pack<Y, 8>*)(p.y + (place[i].row * c.columns + place[i].column)) = z;
+  }
+}
+
 W_FN void take_tiles(const Operands& p, const Constants& c, const Ring& ring, int team) {
   w_begin();
   Spot spot{0, 0};
@@ -204,15 +310,18 @@ W_FN void take_tiles(const Operands& p, const Constants& c, const Ring& ring, in
 W_FN void kernel(const Operands& p, const Constants& c) {
   W_SHARED(memory, kSharedBytes);
   u8* const stages = memory + (-(u64)memory & (kAligned - 1));
-  u64* const bars = (u64*)(stages + kStages * kStageBytes);
-  const Ring ring = {stages, bars, bars + kStages, bars + 2 * kStages};
+  u8* const shares = stages + kStages * kStageBytes;
+  u64* const bars = (u64*)(shares + kCluster * kShareBytes);
+  const Ring ring = {stages, bars, bars + kStages, bars + 2 * kStages, (Pack<float, 4>*)shares, bars + kBars - 1};
   if (threadIdx.x == 0) {
     for (int i = 0; i < kStages; ++i) {
       w_bar_init(ring.full + i, 1);
       w_bar_init(ring.empty + i, kOneForTeam * (kInTurn ? 1 : kTeams));
     }
     for (int i = 0; i < kTeams; ++i) w_bar_init(ring.turn + i, kTeam);
+    if constexpr (kCluster > 1) w_bar_init(ring.come, 1);
     w_bars_are_there();
+    if constexpr (kCluster > 1) w_bar_expect(ring.come, (kCluster - 1) * kShareBytes);
     w_want(p.x);
     w_want(p.w);
     if constexpr (kTwo) {
@@ -220,12 +329,20 @@ W_FN void kernel(const Operands& p, const Constants& c) {
       w_want(other_w_of(p));
     }
   }
+  if constexpr (kCluster > 1) w_cluster_begin();
   __syncthreads();
   if (threadIdx.x < kTeam) {
     w_less_registers<40>();
     if (threadIdx.x == 0) feed(p, c, ring);
+    if constexpr (kCluster > 1) w_cluster_wait();  // who arrived waits before it ends
   } else {
     w_more_registers<232>();
-    take_tiles(p, c, ring, threadIdx.x / kTeam - 1);
+    const int team = threadIdx.x / kTeam - 1;
+    if constexpr (kCluster == 1)
+      take_tiles(p, c, ring, team);
+    else if (team == 0)
+      take_part(p, c, ring);
+    else
+      w_cluster_wait();
   }
 }
