@@ -177,9 +177,9 @@ double gate_steps(const SqueezeExciteParams& gate, const HostTensor& w1, const H
 // What rounds the means, and the first product of them, of a gate: of a sum of means of both signs little may be left.
 // `operands`: from the first product's weights on.
 double gate_noise(const Problem& gate, double means, std::span<const HostTensor> operands) {
-  const size_t second = gate.as<SqueezeExciteParams>().has_b1 ? 2 : 1;
-  if (operands.size() <= second || !operands[0].valid() || !operands[second].valid()) return 0;
   const auto& params = gate.as<SqueezeExciteParams>();
+  const size_t second = params.has_b1 ? 2 : 1;
+  if (operands.size() <= second || !operands[0].valid() || !operands[second].valid()) return 0;
   if (!params.x_scale.empty()) return gate_steps(params, operands[0], operands[second]);
   return finite(2 * rounded_off(gate.acc_dtype) * means * longest_filter(operands[0], false) *
                 longest_filter(operands[second], false));

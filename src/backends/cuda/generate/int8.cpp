@@ -30,6 +30,14 @@ double gate_us(const TileProduct& b, const Tile& tile) {
 
 constexpr TileCosts kCosts{0.95, 0.9, 0.4, 0.2, 0.01, 1.35e6, 2.7e5, 5e3, 4.6e6};
 
+// What follows the scales and corrections of packed columns: the epilogue's constants, and the factor of a gate.
+std::vector<float> floats_after_tables(const TileReads& g) {
+  std::vector<float> floats;
+  with_constants_as_operands(g.problem.epilogue, &floats);
+  if (g.gate >= 0) floats.push_back(static_cast<float>(g.factor));
+  return floats;
+}
+
 // At concrete extents. Errors: what these kernels do not compute, and why.
 Result<TileProduct> describe_int8(const TileReads& g, const BindArgs& args) {
   const Problem& p = g.problem;
@@ -60,9 +68,7 @@ Result<TileProduct> describe_int8(const TileReads& g, const BindArgs& args) {
   // Packed weights of a plan's: as long as the kernel believes.
   const auto w = static_cast<size_t>(g.w);
   if (b.packed && args.constant_bytes.size() > w && args.constants[w] != nullptr) {
-    std::vector<float> constants;
-    with_constants_as_operands(p.epilogue, &constants);
-    const auto floats = static_cast<size_t>(2 * b.columns) + constants.size() + (g.gate < 0 ? 0 : 1);
+    const size_t floats = static_cast<size_t>(2 * b.columns) + floats_after_tables(g).size();
     if (args.constant_bytes[w] < static_cast<size_t>(b.columns * b.pitch()) + floats * sizeof(float))
       return invalid_argument("{} bytes of packed weights for {}", args.constant_bytes[w], args.inputs[w].to_string());
   }
@@ -74,15 +80,14 @@ Result<TileProduct> describe_int8(const TileReads& g, const BindArgs& args) {
 Result<std::vector<std::byte>> columns_with_tables(const TileReads& g, const HostTensor& source, const GemmScales& s) {
   const Problem& p = g.problem;
   Int8Columns packed = int8_columns(p, source, kPitchStep);
-  std::vector<float> scales, constants;
+  std::vector<float> scales;
   std::vector<int32_t> corrections;
   for (int64_t n = 0; n < packed.columns; ++n) {
     scales.push_back(static_cast<float>(s.of(n)));
     corrections.push_back(static_cast<int32_t>(packed.sums[static_cast<size_t>(n)] * s.x_zero));
   }
   std::vector<std::byte>& out = packed.bytes;
-  with_constants_as_operands(p.epilogue, &constants);
-  if (g.gate >= 0) constants.push_back(static_cast<float>(g.factor));
+  const std::vector<float> constants = floats_after_tables(g);
   const auto add = [&](const void* data, size_t bytes) {
     const auto* at = static_cast<const std::byte*>(data);
     out.insert(out.end(), at, at + bytes);
@@ -102,9 +107,7 @@ Result<std::optional<PackedForm>> pack_int8(const Problem& problem, int input, c
   const int64_t columns = columns_of(p, source.dims());
   WOOTZ_ASSIGN_OR_RETURN(const GemmScales s, int8_scales(p, columns));
   const int64_t depth = columns == 0 ? 0 : source.volume() / columns;
-  std::vector<float> constants;
-  with_constants_as_operands(p.epilogue, &constants);
-  const auto tables = (static_cast<size_t>(2 * columns) + constants.size() + (g.gate < 0 ? 0 : 1)) * sizeof(float);
+  const size_t tables = (static_cast<size_t>(2 * columns) + floats_after_tables(g).size()) * sizeof(float);
   const auto weights = static_cast<size_t>(columns * ((depth + kPitchStep - 1) / kPitchStep * kPitchStep));
   return std::optional(
       packed_by(weights + tables, [own = std::move(g), source, s] { return columns_with_tables(own, source, s); }));

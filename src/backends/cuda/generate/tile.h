@@ -77,7 +77,7 @@ Status write_tile(const Problem& problem, const BindArgs& args, const TileProduc
 // do without; `arguments`: as above.
 void add_tile(const Tile& tile, KernelSource* source);
 void add_product(const TileProduct& product, const Tile& tile, KernelSource* source);
-// Of sums in floats that go from registers to the result, of a block by itself: what gemm/rescale.cuh asks for.
+// Of sums in floats that go from registers to the result, divided by so many blocks: what gemm/rescale.cuh asks for.
 void add_float_sums(double scale, KernelSource* source, int64_t cluster = 1);
 void add_wholes(const TileProduct& product, const Tile& tile, bool arguments, KernelSource* source);
 
