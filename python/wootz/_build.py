@@ -34,8 +34,10 @@ def _parse(model, network, logger, options):
 _PRECISIONS = ("fp16", "bf16", "int8", "fp8")
 
 
-def _allow(config, precisions):
-    """Sets the builder flags of types by their names."""
+def _allow(config, precisions, sparse_weights):
+    """Sets the builder flags of types by their names, and that of zeros in weights."""
+    if sparse_weights:
+        config.set_flag(_wootz.BuilderFlag.SPARSE_WEIGHTS)
     for name in precisions:
         if name == "fp32":
             config.clear_flag(_wootz.BuilderFlag.TF32)
@@ -46,7 +48,8 @@ def _allow(config, precisions):
 
 
 def build(model, shapes=None, options=None, timing_cache=None, logger=None, parser_options=None, report=None,
-          output=None, calibration_data=None, calibration_cache=None, calibration_algorithm=None, precision=()):
+          output=None, calibration_data=None, calibration_cache=None, calibration_algorithm=None, precision=(),
+          sparse_weights=False):
     """Builds a plan from an ONNX model (path or bytes) and returns it as bytes.
 
     shapes: {input: (min, opt, max)} for the inputs with dynamic dimensions, or a list of such dictionaries, one per
@@ -64,12 +67,16 @@ def build(model, shapes=None, options=None, timing_cache=None, logger=None, pars
     precision: what layers may compute in where that is faster: "fp16", "bf16", "int8", "fp8", one of them or a list. A device
     that computes fast in none of them says so in a warning. "fp32": a GPU does not round what it multiplies to TF32, which it
     does otherwise and which has three digits.
+
+    sparse_weights: kernels may leave out the zeros of weights of which two in each four along the sum are 0 (2:4), as
+    BuilderFlag.SPARSE_WEIGHTS; the report says which layers have such, and whose kernels gain. quantize(sparse="2:4") makes
+    such models.
     """
     logger = logger or _wootz.Logger(_wootz.ILogger.Severity.ERROR)
     builder = _wootz.Builder(logger)
     network = builder.create_network(0)
     config = builder.create_builder_config()
-    _allow(config, [precision] if isinstance(precision, str) else precision)
+    _allow(config, [precision] if isinstance(precision, str) else precision, sparse_weights)
     _parse(model, network, logger, parser_options)
     for key, value in (options or {}).items():
         config.set_option(key, value)

@@ -308,6 +308,7 @@ void BuilderConfigImpl::take_flags(BuildSettings* settings) const {
       {BuilderFlag::kFP16, &BuildSettings::fp16, true},
       {BuilderFlag::kBF16, &BuildSettings::bf16, true},
       {BuilderFlag::kINT8, &BuildSettings::int8, true},
+      {BuilderFlag::kSPARSE_WEIGHTS, &BuildSettings::sparse_weights, true},
       {BuilderFlag::kOBEY_PRECISION_CONSTRAINTS, &BuildSettings::obey_layer_types, true},
       {BuilderFlag::kERROR_ON_TIMING_CACHE_MISS, &BuildSettings::error_on_cache_miss, true},
       {BuilderFlag::kEDITABLE_TIMING_CACHE, &BuildSettings::obey_pins, true},

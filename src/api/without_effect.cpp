@@ -85,8 +85,9 @@ void BuilderConfigImpl::note_nothing_to_do(const BuildSettings& settings, const 
     bool applies;
     const char* text;
   } lines[] = {
-      {has(BuilderFlag::kSPARSE_WEIGHTS),
-       "BuilderFlag::kSPARSE_WEIGHTS: no tactic gains from structured zeros: all weights are computed as dense ones"},
+      {host && has(BuilderFlag::kSPARSE_WEIGHTS),
+       "BuilderFlag::kSPARSE_WEIGHTS: no tactic of the host's gains from 2:4 zeros: all weights are computed as dense "
+       "ones"},
       {v_.quantization != Values().quantization,
        "QuantizationFlag::kCALIBRATE_BEFORE_FUSION: scales are always found of the network as it is before fusion"},
       {host && v_.stream != nullptr,

@@ -23,6 +23,25 @@ Problem with_channels(const Problem& problem, const SiblingAxes& axes, int64_t c
 
 int64_t channels_of(const Problem& p, const SiblingAxes& axes) { return p.inputs[axes.shared].dims[axes.inputs[0]]; }
 
+// The parameters of the convolution or product whose weights lie beside those of others.
+FamilyParams with_sparse(const FamilyParams& params, bool sparse) {
+  FamilyParams made = params;
+  if (auto* conv = std::get_if<ConvParams>(&made)) conv->sparse = sparse;
+  if (auto* gemm = std::get_if<GemmParams>(&made)) gemm->sparse = sparse;
+  if (auto* chain = std::get_if<ChainParams>(&made); chain != nullptr && chain->second.get() != nullptr)
+    chain->second = box_params(with_sparse(chain->second.get()->params, sparse));
+  return made;
+}
+
+bool is_sparse(const FamilyParams& params) { return !(with_sparse(params, false) == params); }
+
+// The problem without what may differ among siblings.
+std::string common_key(const Problem& problem, const SiblingAxes& axes) {
+  Problem p = with_channels(problem, axes, 1);
+  p.params = with_sparse(p.params, false);
+  return p.key();
+}
+
 // Whether all operands from `shared` on are constants of the same channels, as the axes say.
 bool go_together(const Problem& p, const SiblingAxes& axes) {
   if (axes.inputs.empty() || p.inputs.size() != axes.shared + axes.inputs.size()) return false;
@@ -83,18 +102,20 @@ std::optional<Problem> make_siblings(std::span<const Problem> problems) {
   const Problem& first = problems[0];
   const std::optional<SiblingAxes> axes = sibling_axes(first);
   if (!axes || first.passing || first.outputs.size() != 1) return std::nullopt;
-  const std::string key = with_channels(first, *axes, 1).key();
+  const std::string key = common_key(first, *axes);
+  bool sparse = true;  // the weights of all together
   int64_t channels = 0;
   std::vector<TensorDesc> results;
   for (const Problem& p : problems) {
     if (p.inputs.size() != first.inputs.size() || p.outputs.size() != 1 || !sibling_axes(p) ||
-        with_channels(p, *axes, 1).key() != key)
+        common_key(p, *axes) != key)
       return std::nullopt;
+    sparse = sparse && is_sparse(p.params);
     channels += channels_of(p, *axes);
     results.push_back(p.outputs[0]);
   }
   Problem made = with_channels(first, *axes, channels);
-  made.params = SiblingsParams{.joint = box_params(first.params)};
+  made.params = SiblingsParams{.joint = box_params(with_sparse(first.params, sparse))};
   made.outputs = std::move(results);
   return made;
 }

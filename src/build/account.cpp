@@ -3,6 +3,7 @@
 
 #include <fmt/ranges.h>
 
+#include "backend/sparsity.h"
 #include "build/session.h"
 #include "build/stages.h"
 #include "runtime/report/memory_json.h"
@@ -39,6 +40,26 @@ void log_fusions(const BuildSession& session) {
       session.log.verbose(fmt::format("node '{}' ({}) needs no step after {}", node.name, node.op, node.removed_by));
 }
 
+// What has weights with 2:4 zeros, and which of it gains from them.
+void account_for_sparsity(BuildSession& session) {
+  if (!session.settings.sparse_weights) return;
+  std::vector<std::string> found, chosen;
+  for (const Step& step : session.program->steps) {
+    if (!has_sparse_weights(step.problem)) continue;
+    const bool used = uses_sparsity(step.tactic);
+    found.push_back(step.name);
+    if (used) chosen.push_back(step.name);
+    session.report.notes.push_back({step.name, "2:4 weights", used ? "zeros left out" : "computed as dense ones",
+                                    step.name, "tactic " + step.tactic.to_string()});
+  }
+  const auto line = [&](const char* what, const std::vector<std::string>& names) {
+    session.log.info(fmt::format("(Sparsity) {} layer{} {}{}{}", names.size(), names.size() == 1 ? "" : "s", what,
+                                 names.empty() ? "" : ": ", fmt::join(names, ", ")));
+  };
+  line("with 2:4 zeros in the weights, eligible for sparse tactics", found);
+  line("computed by sparse tactics", chosen);
+}
+
 }  // namespace
 
 Status account_for_all(BuildSession& session) {
@@ -49,6 +70,7 @@ Status account_for_all(BuildSession& session) {
   report.nodes = session.trace->nodes();
   report.fusions = session.trace->fusions();
   report.notes = quantization_notes(session.quantization);
+  account_for_sparsity(session);
   report.disabled_passes.assign(settings.disabled_passes.begin(), settings.disabled_passes.end());
   report.workspace_limit = settings.workspace;
   report.kernels_created = session.kernels->created();

@@ -102,6 +102,7 @@ Status lower_network(BuildSession& session) {
   lower.providers = session.providers();
   lower.limits = session.limits;
   lower.reference_only = settings.backend == "reference";
+  lower.sparse_weights = settings.sparse_weights;
   if (!backend.can.own_memory && !lower.reference_only)
     lower.optimize_body = [&](Graph& body) {
       PipelineOptions pipeline = pipeline_options(session);

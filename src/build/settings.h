@@ -64,6 +64,7 @@ struct BuildSettings {
   bool tf32 = true;                 // FP32 products may round their operands, where the backend has it
   bool fp16 = false, bf16 = false;  // FP32 values of the network may be kept in 16 bits, where that is faster
   bool int8 = false;                // convolutions and products may compute in 8 bits, by scales
+  bool sparse_weights = false;      // kernels may leave out the zeros of weights that have them 2:4
   TensorScales scales;              // of single tensors, which the application says; they win over a calibration's
   std::optional<BuildProfile> calibration_profile;  // empty: the first of `profiles`
   int calibration_version = 0;                      // that caches name

@@ -315,6 +315,7 @@ bool LowerContext::found_by_running(const Shape& shape) const {
 
 Status LowerContext::finish_step(const Node* node, Step step) {
   describe_operands(&step);
+  mark_sparse(&step);
   const bool given = has_trait(step.problem.family(), kRunsItself);
   if (node == nullptr || given || offered(step)) return append(node, std::move(step));
   // No kernel computes it with this epilogue: the family alone, then the expression.

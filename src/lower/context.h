@@ -77,6 +77,7 @@ class LowerContext {
   TensorDesc describe(TensorIndex tensor) const;
   void describe_operands(Step* step) const;
   void describe_channels(Step* step) const;
+  void mark_sparse(Step* step) const;
   bool found_by_running(TensorIndex tensor) const;
   bool found_by_running(const Shape& shape) const;
   Status append(const Node* node, Step step);

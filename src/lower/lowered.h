@@ -23,6 +23,7 @@ struct LowerOptions {
   std::vector<const Provider*> providers;
   Limits limits;
   bool reference_only = false;  // every node an `op` step
+  bool sparse_weights = false;  // problems say which constants have 2:4 zeros
   // Run on the body of an If, Loop or Scan, which is then lowered as a program of its own. Null: the reference runs it.
   std::function<Status(Graph&)> optimize_body;
 };

@@ -83,6 +83,7 @@ std::optional<Joined> problem_of(const Step& shortcut, const Step& first, const 
   product.inputs[0] = concat.outputs[0];
   product.inputs.erase(product.inputs.begin() + (at - last.inputs.begin()));
   product.epilogue = *rest;
+  product.as<ConvParams>().sparse = p.as<ConvParams>().sparse && s.as<ConvParams>().sparse;
   if (p.num_main < 3 && s.num_main == 3) {
     product.inputs.insert(product.inputs.begin() + 2, s.inputs[2]);
     product.num_main = 3;

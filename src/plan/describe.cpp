@@ -6,6 +6,7 @@
 #include "backend/params_text.h"
 #include "backend/plugin.h"
 #include "backend/quantized.h"
+#include "backend/sparsity.h"
 #include "backend/work.h"
 #include "base/json.h"
 
@@ -123,6 +124,7 @@ class Describer {
     json["ParameterType"] = type;
     add_parameters(step.problem, &json);
     add_weights(step, &json);
+    if (const std::string_view text = sparsity_text(step.problem, step.tactic); !text.empty()) json["Sparsity"] = text;
     if (!step.problem.epilogue.empty()) json["Epilogue"] = step.problem.epilogue.to_string();
     json["TacticName"] = step.tactic.to_string();
     json["TacticValue"] = fmt::format("{:#018x}", tactic_value(step.tactic));
@@ -146,6 +148,8 @@ class Describer {
     if (names_only_) return step.name;
     std::string s = fmt::format("{} [{}] {} -> {}, {}", step.name, layer_type(step.problem), brief(step.inputs),
                                 brief(step.outputs), step.tactic.to_string());
+    if (const std::string_view text = sparsity_text(step.problem, step.tactic); !text.empty())
+      s += fmt::format(", {}", text);
     if (step.measured_us >= 0) s += fmt::format(", {:.1f} us", step.measured_us);
     size_t number = 0;
     each_body(step, [&](const Program& body) {

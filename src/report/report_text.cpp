@@ -74,9 +74,11 @@ std::string layers_text(const Json& layers) {
   std::string out = fmt::format("{:>4} {:>10} {:>6}  {:<15} {:<34} {}\n", "#", "us", "%", "type", "tactic", "layer");
   for (size_t i = 0; i < layers.size(); ++i) {
     const double us = number(layers[i], {"TimeUs"}, -1);
-    out += fmt::format("{:>4} {:>10} {:>6}  {:<15} {:<34} {}\n", i, us < 0 ? "-" : fmt::format("{:.1f}", us),
+    const std::string sparsity = text_of(layers[i], "Sparsity");
+    out += fmt::format("{:>4} {:>10} {:>6}  {:<15} {:<34} {}{}\n", i, us < 0 ? "-" : fmt::format("{:.1f}", us),
                        us < 0 || total <= 0 ? "" : fmt::format("{:.1f}", 100 * us / total),
-                       text_of(layers[i], "LayerType"), text_of(layers[i], "TacticName"), text_of(layers[i], "Name"));
+                       text_of(layers[i], "LayerType"), text_of(layers[i], "TacticName"), text_of(layers[i], "Name"),
+                       sparsity.empty() ? "" : fmt::format(" ({})", sparsity));
     add_bodies(layers[i], 1, &out);
   }
   return out;

@@ -87,12 +87,60 @@ TEST(Effects, DistributiveIndependenceHoldsForRows) {
   for (size_t r = 1; r < kRows; ++r) EXPECT_EQ(std::memcmp(y.data(), y.data() + r * 16, 64), 0) << "row " << r;
 }
 
-TEST(Effects, SparseWeightsAreSaidToGainNothing) {
-  Dense b;
+// Two products one after the other, the first one of weights with two zeros in each four.
+struct TwoProducts : Bench {
+  TwoProducts() {
+    wootz_config_set_option(config.get(), "timing", "0");
+    for (size_t k = 0; k < 32; ++k)
+      for (size_t n = 0; n < 64; ++n) sparse[k * 64 + n] = (k + n) % 4 < 2 ? 0 : std::cos(static_cast<float>(k + n));
+    for (size_t i = 0; i < dense.size(); ++i) dense[i] = std::sin(static_cast<float>(i)) + 2;
+    ITensor* const h = product(*input("x", {4, 32}), dims({32, 64}), sparse, "first");
+    ITensor* const e = network->addActivation(*h, ActivationType::kTANH)->getOutput(0);
+    product(*e, dims({64, 16}), dense, "second");
+    output(network->getLayer(network->getNbLayers() - 1), "y");
+  }
+  ITensor* product(ITensor& x, const Dims& shape, const Floats& values, const char* name) {
+    ITensor* const c = network->addConstant(shape, weights(values))->getOutput(0);
+    ILayer* const made = network->addMatrixMultiply(x, MatrixOperation::kNONE, *c, MatrixOperation::kNONE);
+    made->setName(name);
+    return made->getOutput(0);
+  }
+  Floats sparse = Floats(32 * 64), dense = Floats(64 * 16);
+};
+
+TEST(Effects, SparseWeightsAreFound) {
+  TwoProducts b;
+  b.config->setProfilingVerbosity(ProfilingVerbosity::kDETAILED);
+  ASSERT_NE(b.engine(), nullptr) << b.logger.errors();
+  EXPECT_FALSE(has(b.logger.infos(), "Sparsity"));
   b.config->setFlag(BuilderFlag::kSPARSE_WEIGHTS);
-  ASSERT_NE(b.engine(), nullptr);
-  EXPECT_TRUE(has(b.logger.infos(), "kSPARSE_WEIGHTS")) << b.logger.infos();
+  const Owned<ICudaEngine> engine = b.engine();
+  ASSERT_NE(engine, nullptr) << b.logger.errors();
+  EXPECT_TRUE(has(b.logger.infos(), "kSPARSE_WEIGHTS: no tactic of the host's gains")) << b.logger.infos();
+  EXPECT_TRUE(has(b.logger.infos(), "(Sparsity) 1 layer with 2:4 zeros in the weights")) << b.logger.infos();
+  EXPECT_TRUE(has(b.logger.infos(), "tactics: first")) << b.logger.infos();
+  EXPECT_TRUE(has(b.logger.infos(), "(Sparsity) 0 layers computed by sparse tactics")) << b.logger.infos();
   EXPECT_EQ(b.logger.warnings(), "");
+  const Owned<IEngineInspector> inspector(engine->createEngineInspector());
+  const std::string layers = inspector->getEngineInformation(LayerInformationFormat::kJSON);
+  const size_t found = layers.find("2:4 weights, computed as dense ones");
+  EXPECT_NE(found, std::string::npos) << layers;
+  EXPECT_EQ(layers.find("2:4 weights, computed as dense ones", found + 1), std::string::npos) << layers;
+}
+
+TEST(Effects, SparseWeightsGiveTheSameBits) {
+  Floats results[2];
+  for (const bool flag : {false, true}) {
+    TwoProducts b;
+    if (flag) b.config->setFlag(BuilderFlag::kSPARSE_WEIGHTS);
+    const Owned<ICudaEngine> engine = b.engine();
+    ASSERT_NE(engine, nullptr) << b.logger.errors();
+    const Owned<IExecutionContext> context(engine->createExecutionContext());
+    Floats x(4 * 32);
+    for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(3 * i));
+    results[flag] = run(*context, {{"x", x.data()}}, "y");
+  }
+  EXPECT_EQ(results[0], results[1]);
 }
 
 // The cache is written over: the tactic that was slower is said to be the one.

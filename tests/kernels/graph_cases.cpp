@@ -17,6 +17,7 @@ Result<Lowered> lowered(const Graph& graph, const char* backend) {
   options.backend = backend;
   options.providers = found->providers();
   options.limits.threads = 2;
+  options.sparse_weights = true;  // where constants are so
   options.limits.host_steps = true;
   if (Result<std::shared_ptr<Device>> device = found->open(); device.ok()) options.limits.at = *device;
   const std::vector<SymbolRange> ranges(graph.symbols().size(), SymbolRange{1, 8, 64});

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <random>
 #include <sstream>
 
+#include "base/two_of_four.h"
 #include "ir/copy.h"
 #include "ir/text.h"
 #include "kernels/reformats.h"
@@ -23,7 +25,7 @@ std::string source_root() {
   return root == nullptr ? "." : root;
 }
 
-constexpr std::string_view kHead = "=== ", kBench = "[bench]", kRaces = "[races=";
+constexpr std::string_view kHead = "=== ", kBench = "[bench]", kSparse = "[sparse]", kRaces = "[races=";
 
 struct Variable {
   std::string name;
@@ -32,7 +34,7 @@ struct Variable {
 struct Section {
   std::string name, text;
   std::vector<Variable> variables;
-  bool bench = false;
+  bool bench = false, sparse = false;
   std::string races;
 };
 
@@ -43,6 +45,8 @@ Section read_head(const std::string& line) {
     const size_t equals = word.find('=');
     if (word == kBench) {
       section.bench = true;
+    } else if (word == kSparse) {
+      section.sparse = true;
     } else if (word.starts_with(kRaces) && word.ends_with(']')) {
       section.races = word.substr(kRaces.size(), word.size() - kRaces.size() - 1);
     } else if (equals == std::string::npos) {
@@ -117,6 +121,21 @@ Status draw_weights(Graph& graph, uint64_t seed) {
   return Status();
 }
 
+// Weights of convolutions and products with 2:4 zeros, two of each four.
+Status make_sparse(Graph& graph, uint64_t seed) {
+  for (Node* n = graph.first(); n != nullptr; n = n->next()) {
+    const bool conv = n->is("Conv"), product = n->is("MatMul");
+    if ((!conv && !product) || n->input(1) == nullptr || !n->input(1)->is_constant()) continue;
+    const HostTensor& whole = n->input(1)->constant();
+    WOOTZ_ASSIGN_OR_RETURN(HostTensor weights, HostTensor::allocate(whole.dtype(), whole.dims()));
+    std::memcpy(weights.mutable_data(), whole.data(), whole.bytes());
+    const bool last = product && n->attr_int("trans_b", 0) != 0;
+    zero_two_of_four(&weights, conv ? 1 : whole.rank() - (last ? 1 : 2), seed++);
+    n->set_input(1, graph.add_constant("", std::move(weights)));
+  }
+  return Status();
+}
+
 Result<WrittenProblem> read(const std::string& family, const Section& section, bool draw) {
   WrittenProblem p;
   p.name = fmt::format("{}/{}", family, section.name);
@@ -125,6 +144,7 @@ Result<WrittenProblem> read(const std::string& family, const Section& section, b
   WOOTZ_ASSIGN_OR_RETURN(p.graph, parse_graph(section.text, find_op));
   WOOTZ_RETURN_IF_ERROR(infer_graph(*p.graph));
   if (draw) WOOTZ_RETURN_IF_ERROR(draw_weights(*p.graph, 1));
+  if (section.sparse) WOOTZ_RETURN_IF_ERROR(make_sparse(*p.graph, 1));
   return p;
 }
 
@@ -215,10 +235,11 @@ Result<std::vector<HostTensor>> random_inputs(const Graph& graph, uint64_t seed)
 Result<std::vector<HostTensor>> random_operands(const Problem& problem, uint64_t seed) {
   std::vector<HostTensor> operands;
   const int64_t bound = problem.inputs.empty() ? 1 : index_bound(problem.inputs[0].dims);
-  for (const TensorDesc& t : problem.inputs) {
+  for (size_t i = 0; i < problem.inputs.size(); ++i) {
+    const TensorDesc& t = problem.inputs[i];
     operands.emplace_back();
     if (t.dtype == DType::kInvalid) continue;
-    WOOTZ_ASSIGN_OR_RETURN(operands.back(), random_tensor(t.dtype, t.dims, seed++, bound));
+    WOOTZ_ASSIGN_OR_RETURN(operands.back(), random_operand(problem, i, t.dims, seed++, bound));
   }
   WOOTZ_RETURN_IF_ERROR(make_updates_distinct(problem, &operands));
   return operands;

@@ -6,7 +6,8 @@
 //
 // A section with variables is one problem for each combination of their values. [bench] is for graphs of the sizes that
 // networks have: they are timed, and not run by the interpreter. [races=fed] is for small ones that the search for
-// races in kernels with `fed` in their names is always to have. Constants of more than one element that are written as
+// races in kernels with `fed` in their names is always to have. [sparse] gives weights of convolutions and products 2:4
+// zeros. Constants of more than one element that are written as
 // splat(x) are random here, in [-x, x]. Comments begin with //.
 #pragma once
 

@@ -76,6 +76,8 @@ void add_build_options(CLI::App& command, BuildOptions& o) {
   command.add_flag("--fp16", o.fp16, "Allow FP16");
   command.add_flag("--bf16", o.bf16, "Allow BF16");
   command.add_flag("--int8", o.int8, "Allow INT8");
+  command.add_flag("--sparse-weights", o.sparse_weights,
+                   "Kernels may leave out the zeros of weights that have them 2:4");
   CalibrationRequest& calibration = o.request.calibration;
   command.add_option("--calib", calibration.cache,
                      "With --int8: file of scales, read if it is there, and otherwise written");
@@ -126,6 +128,7 @@ void finish(BuildOptions& o, Logger& logger) {
   if (o.fp16) o.request.flags.push_back(BuilderFlag::kFP16);
   if (o.bf16) o.request.flags.push_back(BuilderFlag::kBF16);
   if (o.int8) o.request.flags.push_back(BuilderFlag::kINT8);
+  if (o.sparse_weights) o.request.flags.push_back(BuilderFlag::kSPARSE_WEIGHTS);
   o.request.calibration.opt_shapes = parse_shapes(o.calibration_shapes, "--calib-shapes");
   check_calibration(o.request.calibration, o.int8);
 #pragma GCC diagnostic pop

@@ -17,6 +17,7 @@ struct BuildOptions {
   int threads = 0;
   size_t workspace_mib = 0;
   bool no_timing = false, as_json = false, verbose = false, fp16 = false, bf16 = false, int8 = false;
+  bool sparse_weights = false;
   bool refit = false, strip = false, version_compatible = false, exclude_runtime = false;
 };
 void add_build_options(CLI::App& command, BuildOptions& o);

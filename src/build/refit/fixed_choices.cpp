@@ -1,5 +1,6 @@
 #include "build/refit/fixed_choices.h"
 
+#include "backend/sparsity.h"
 #include "base/json.h"
 #include "tuner/layout/reformats.h"
 
@@ -74,6 +75,32 @@ Result<FixedChoices> choices_from_json(std::string_view text) {
     }
   }
   return choices;
+}
+
+namespace {
+
+// The first constant of the step whose products a kernel for 2:4 zeros would have summed; "": there is none.
+std::string dense_weights(const Program& program, const Step& step) {
+  for (const SummedWeights& w : summed_weights(step.problem))
+    if (const TensorIndex t = step.inputs[w.input]; !w.sparse && t.exists()) return program.tensors[t].name;
+  return "";
+}
+
+}  // namespace
+
+Status check_sparsity(const UnitChoices& choices, const Program& program) {
+  if (choices.size() != program.steps.size()) return Status();
+  for (const StepIndex s : choices.indices()) {
+    const Step& step = program.steps[s];
+    if (!uses_sparsity(choices[s].tactic) || has_sparse_weights(step.problem)) continue;
+    return make_error(Code::kInvalidState,
+                      "weights '{}' are to have two zeros in each four along the sum (2:4), since the build has chosen "
+                      "tactic {} for them, and the new values have not: prune them ('wootz quantize --sparse 2:4'), or "
+                      "build the network anew with these weights; the engine keeps those that it has",
+                      dense_weights(program, step), choices[s].tactic.to_string())
+        .at(PlaceKind::kLayer, step.name);
+  }
+  return Status();
 }
 
 Status apply_choices(const UnitChoices& choices, const std::vector<const Provider*>& providers, const Limits& limits,

@@ -22,6 +22,9 @@ std::string choices_to_json(const FixedChoices& choices);
 // Errors: anything that choices_to_json() does not write.
 Result<FixedChoices> choices_from_json(std::string_view text);
 
+// Errors: a kernel that leaves out the zeros of 2:4 weights was chosen for weights that have none any more.
+Status check_sparsity(const UnitChoices& choices, const Program& program);
+
 // Gives the steps these tactics and layouts, and puts in the reformats that follow. Errors: steps that the choices are
 // not of.
 Status apply_choices(const UnitChoices& choices, const std::vector<const Provider*>& providers, const Limits& limits,

@@ -9,6 +9,12 @@
 namespace wootz {
 namespace {
 
+Status check_sparsity(const BuildSession& session) {
+  for (size_t u = 0; u < session.units.size() && u < session.choices.size(); ++u)
+    WOOTZ_RETURN_IF_ERROR(check_sparsity(session.choices[u], *session.units[u].program));
+  return Status();
+}
+
 Status fix_choices(BuildSession& session) {
   if (session.choices.size() != session.units.size())
     return make_error(Code::kInvalidState, "the network has {} bodies, it had {}", session.units.size(),
@@ -43,6 +49,7 @@ Result<ProgramUpdate> rebuild(const Program& program, std::shared_ptr<const Refi
   for (const BuildStage& stage : build_stages()) {
     if (stage.refit == StageRefit::kAgain) WOOTZ_RETURN_IF_ERROR(stage.run(session));
     if (stage.refit != StageRefit::kFixed) continue;
+    WOOTZ_RETURN_IF_ERROR(check_sparsity(session));
     if (const Status status = fix_choices(session); !status.ok()) return explain(status);
   }
   ProgramUpdate update;

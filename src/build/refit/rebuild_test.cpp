@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "base/json.h"
 #include "build/build.h"
 #include "build/refit/fixed_choices.h"
 #include "build/refit/recipe.h"
@@ -82,6 +83,45 @@ TEST_P(Rebuild, OfTheSameWeightsChangesNothing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, Rebuild, testing::Values("cpu", "reference"));
+
+// A weight whose input channels are `zero` of each four 0, otherwise as they are.
+std::shared_ptr<RefitRecipe> with_zeros(const RefitRecipe& recipe, size_t zero) {
+  auto changed = std::make_shared<RefitRecipe>(recipe);
+  RefitConstant& c = changed->constants[static_cast<size_t>(recipe.weights[0].constant)];
+  const auto* const from = static_cast<const float*>(c.data);
+  auto owner = std::make_shared<std::vector<float>>(from, from + c.bytes / sizeof(float));
+  constexpr size_t kTaps = 9, kChannels = 16;
+  for (size_t i = 0; i < owner->size(); ++i)
+    if (i / kTaps % kChannels % 4 < zero) (*owner)[i] = 0;
+  c.data = owner->data();
+  c.owner = owner;
+  return changed;
+}
+
+// A kernel that leaves zeros out stands in the recipe; where weights have none any more, the refit says so.
+TEST(SparseRebuild, KernelsNeedTheZeros) {
+  const Result<RawBytes> plan = build(0.25F, 0.5F);
+  ASSERT_TRUE(plan.ok()) << plan.status().to_string();
+  const auto program = read_plan(*plan);
+  ASSERT_TRUE(program.ok());
+  auto recipe = std::make_shared<RefitRecipe>(*with_zeros(*(*program)->refit, 2));
+  recipe->settings.replace(recipe->settings.size() - 1, 1, ",\"sparse_weights\":true}");
+  const Result<ProgramUpdate> taken = rebuild(**program, recipe, kCurrentDevice);
+  ASSERT_TRUE(taken.ok()) << taken.status().to_string();
+  ASSERT_EQ(taken->steps.size(), 1u);
+  EXPECT_TRUE(taken->steps[0].second.as<ConvParams>().sparse);
+  SortedJson choices = SortedJson::parse(recipe->choices);
+  std::string tactic;
+  for (SortedJson& unit : choices)
+    for (SortedJson& one : unit) tactic = one[1] = "conv_sparse_" + one[1].get<std::string>();
+  recipe->choices = choices.dump();
+  recipe = with_zeros(*with(*recipe, 0, 0.25F), 1);
+  const Result<ProgramUpdate> refused = rebuild(**program, recipe, kCurrentDevice);
+  ASSERT_FALSE(refused.ok());
+  for (const std::string& part : {std::string("layer 'conv"), std::string("weights 'w'"), tactic,
+                                  std::string("wootz quantize --sparse 2:4"), std::string("build the network anew")})
+    EXPECT_NE(refused.status().to_string().find(part), std::string::npos) << refused.status().to_string();
+}
 
 TEST(Recipe, ForgedTextsAreRefused) {
   const Result<RawBytes> plan = build(0.25F, 0.5F);

@@ -101,6 +101,7 @@ std::string settings_json(const BuildSettings& s) {
                   {"tuned_profiles", why_one_program(s) == nullptr},
                   {"profiles", SortedJson::array()}};
   for (const BuildProfile& profile : s.profiles) json["profiles"].push_back(profile_json(profile));
+  if (s.sparse_weights) json["sparse_weights"] = true;
   return json.dump(-1, ' ', false, SortedJson::error_handler_t::replace);
 }
 
@@ -116,6 +117,7 @@ BuildSettings settings_from(const SortedJson& json) {
   json.at("bf16").get_to(s.bf16);
   json.at("host_steps").get_to(s.host_steps);
   s.int8 = json.value("int8", false);
+  s.sparse_weights = json.value("sparse_weights", false);
   if (json.contains("scales"))
     for (const auto& [name, scale] : json.at("scales").items()) s.scales[name] = scale.get<float>();
   if (json.contains("border")) s.border = border_from(json.at("border"));

@@ -99,7 +99,7 @@ class CaseMaker {
         made.inputs.push_back(full_[i]);
         continue;
       }
-      Result<HostTensor> small = random_tensor(p_.inputs[i].dtype, extents[i], seed_ + i, 1);
+      Result<HostTensor> small = random_operand(p_, i, extents[i], seed_ + i);
       if (!small.ok()) return std::nullopt;
       made.inputs.push_back(std::move(small).value());
       made.reduced = true;

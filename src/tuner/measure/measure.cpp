@@ -89,7 +89,7 @@ Status Measurer::begin_step(const Problem& problem, StepIndex step) {
                               inputs[i].dims().to_string(), dtype_name(desc.dtype), desc.dims.to_string());
       continue;
     }
-    WOOTZ_ASSIGN_OR_RETURN(inputs[i], random_tensor(desc.dtype, desc.dims, options_.seed + i, bound));
+    WOOTZ_ASSIGN_OR_RETURN(inputs[i], random_operand(problem, i, desc.dims, options_.seed + i, bound));
   }
   WOOTZ_RETURN_IF_ERROR(make_updates_distinct(problem, &inputs));
   state_->inputs = std::move(inputs);

@@ -38,7 +38,7 @@ Result<std::vector<HostTensor>> repeated_operands(const Problem& problem, uint64
   for (size_t i = 0; i < inputs.size(); ++i) {
     const TensorDesc& desc = problem.inputs[i];
     if (desc.dtype == DType::kInvalid) continue;
-    WOOTZ_ASSIGN_OR_RETURN(inputs[i], random_tensor(desc.dtype, desc.max_dims, seed + i, kIndexBound));
+    WOOTZ_ASSIGN_OR_RETURN(inputs[i], random_operand(problem, i, desc.max_dims, seed + i, kIndexBound));
     if (desc.constant || desc.dims.rank() != rank) continue;
     // The second operand of a product has sums in its rows: only whole matrices are the same.
     const bool matrix = problem.is(Family::kGemm) && static_cast<int>(i) == 1;

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <random>
 
+#include "backend/sparsity.h"
+#include "base/two_of_four.h"
+
 namespace wootz {
 
 Result<HostTensor> random_tensor(DType dtype, const Dims& dims, uint64_t seed, int64_t index_bound) {
@@ -28,6 +31,14 @@ Result<HostTensor> random_tensor(DType dtype, const Dims& dims, uint64_t seed, i
       tensor.set_i64(i, low + static_cast<int64_t>(r % static_cast<uint64_t>(top - low)));
   }
   return tensor;
+}
+
+Result<HostTensor> random_operand(const Problem& problem, size_t input, const Dims& dims, uint64_t seed,
+                                  int64_t index_bound) {
+  WOOTZ_ASSIGN_OR_RETURN(HostTensor made, random_tensor(problem.inputs[input].dtype, dims, seed, index_bound));
+  for (const SummedWeights& w : summed_weights(problem))
+    if (w.sparse && w.input == input) zero_two_of_four(&made, w.axis, seed);
+  return made;
 }
 
 }  // namespace wootz
