@@ -4,6 +4,7 @@
 
 #include "backends/cuda/generate/fed_tiles.h"
 #include "backends/cuda/generate/source.h"
+#include "backends/cuda/generate/sparse_tiles.h"
 #include "backends/cuda/generate/tiles.h"
 
 namespace wootz::cuda {
@@ -111,6 +112,18 @@ double estimate_fed(const Problem& problem) {
 }
 Result<std::optional<PackedForm>> pack_fed(const Problem&, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_fed_among(const Problem&, int input, std::span<const HostTensor> sources);
+// The same of 2:4 weights; `tile` is one of kSparseTiles.
+Status generate_sparse(const Problem& problem, const BindArgs& args, size_t tile, std::vector<Launch>* launches);
+template <size_t kTile>
+Status generate_sparse(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches) {
+  return generate_sparse(problem, args, kTile, launches);
+}
+double estimate_sparse(const Problem& problem, size_t tile);
+template <size_t kTile>
+double estimate_sparse(const Problem& problem) {
+  return estimate_sparse(problem, kTile);
+}
+Result<std::optional<PackedForm>> pack_sparse(const Problem&, int input, const HostTensor& source);
 // Convolutions of few channels in 16 bits, of such data or of what becomes them (a chain), by tiles of so many rows for
 // each warp.
 Status generate_stem(const Problem& problem, const BindArgs& args, int64_t parts, std::vector<Launch>* launches);

@@ -33,36 +33,21 @@ bool divides(const FedProduct& p, const FedTile& tile) {
 }
 
 void write_numbers(const FedProduct& p, const FedTile& tile, KernelSource* source) {
-  const FedImage &one = p.images[0], &other = p.images.back();
-  const TileProduct& b = one.b;
+  const TileProduct& other = p.images.back().b;
   const std::pair<const char*, int64_t> fixed[] = {{"kRows", tile.rows},
                                                    {"kColumns", tile.columns},
                                                    {"kStages", tile.stages},
                                                    {"kInTurn", tile.in_turn},
                                                    {"kTwo", p.images.size() > 1}};
   for (const auto& [name, value] : fixed) source->fixed(name, value);
-  add_float_sums(b.scale, source, tile.cluster);
-  const bool w = b.window;
-  const int64_t tiles = tiles_of(p, tile);
-  const std::pair<const char*, int64_t> numbers[] = {{"rows", b.rows},
-                                                     {"columns", b.columns},
-                                                     {"out_w", w ? b.out_w : b.rows},
-                                                     {"out_h", w ? b.out_h : 1},
-                                                     {"stride_w", w ? b.stride_w : 1},
-                                                     {"stride_h", w ? b.stride_h : 1},
-                                                     {"pad_left", w ? b.left : 0},
-                                                     {"pad_top", w ? b.top : 0},
-                                                     {"dilation_w", w ? b.dilation_w : 1},
-                                                     {"dilation_h", w ? b.dilation_h : 1},
-                                                     {"taps_w", b.taps_w},
-                                                     {"lines", one.lines},
-                                                     {"first", one.stages()},
-                                                     {"other_w", other.b.stride_w},
-                                                     {"other_h", other.b.stride_h},
+  add_float_sums(p.b().scale, source, tile.cluster);
+  add_windows(p.images[0], tile.rows, source);
+  const std::pair<const char*, int64_t> numbers[] = {{"first", p.images[0].stages()},
+                                                     {"other_w", other.stride_w},
+                                                     {"other_h", other.stride_h},
                                                      {"stages", p.stages()},
                                                      {"each", pieces(p.stages(), tile.cluster)},
-                                                     {"tiles_m", pieces(b.rows, tile.rows)},
-                                                     {"tiles", tiles},
+                                                     {"tiles", tiles_of(p, tile)},
                                                      {"blocks", blocks_of(p, tile)}};
   for (const auto& [name, value] : numbers) source->number(name, value, "int");
 }
@@ -71,11 +56,11 @@ void write_numbers(const FedProduct& p, const FedTile& tile, KernelSource* sourc
 void write_views(const FedProduct& p, DType type, const FedTile& tile, KernelSource* source) {
   const FedImage &one = p.images[0], &other = p.images.back();
   const bool two = p.images.size() > 1;
-  source->view("x", {false, one.x}, view_of_rows(one, type, tile));
-  source->view("w", {false, one.w}, view_of_columns(one, type, tile));
+  source->view("x", {false, one.x}, view_of_rows(one, type, tile.rows));
+  source->view("w", {false, one.w}, view_of_columns(one, type, tile.columns));
   if (two) {
-    source->view("other_x", {false, other.x}, view_of_rows(other, type, tile));
-    source->view("other_w", {false, other.w}, view_of_columns(other, type, tile));
+    source->view("other_x", {false, other.x}, view_of_rows(other, type, tile.rows));
+    source->view("other_w", {false, other.w}, view_of_columns(other, type, tile.columns));
   }
   source->code(
       fmt::format("W_FN const TensorMap* other_x_of(const Operands& p) {{ return {}; }}\n"
@@ -135,8 +120,8 @@ Status check_image(const FedImage& image, DType type) {
                        b.dilation_w);
   if (b.rows * b.columns == 0) return Status();
   for (const FedTile& tile : kFedTiles) {
-    WOOTZ_RETURN_IF_ERROR(check_view(view_of_rows(image, type, tile)));
-    WOOTZ_RETURN_IF_ERROR(check_view(view_of_columns(image, type, tile)));
+    WOOTZ_RETURN_IF_ERROR(check_view(view_of_rows(image, type, tile.rows)));
+    WOOTZ_RETURN_IF_ERROR(check_view(view_of_columns(image, type, tile.columns)));
   }
   return Status();
 }
@@ -201,11 +186,30 @@ Result<FedProduct> describe_fed(const Problem& problem, const BindArgs& args) {
   return p;
 }
 
-TensorView view_of_rows(const FedImage& image, DType type, const FedTile& tile) {
+void add_windows(const FedImage& image, int64_t tile_rows, KernelSource* source) {
+  const TileProduct& b = image.b;
+  const bool w = b.window;
+  const std::pair<const char*, int64_t> numbers[] = {{"rows", b.rows},
+                                                     {"columns", b.columns},
+                                                     {"out_w", w ? b.out_w : b.rows},
+                                                     {"out_h", w ? b.out_h : 1},
+                                                     {"stride_w", w ? b.stride_w : 1},
+                                                     {"stride_h", w ? b.stride_h : 1},
+                                                     {"pad_left", w ? b.left : 0},
+                                                     {"pad_top", w ? b.top : 0},
+                                                     {"dilation_w", w ? b.dilation_w : 1},
+                                                     {"dilation_h", w ? b.dilation_h : 1},
+                                                     {"taps_w", b.taps_w},
+                                                     {"lines", image.lines},
+                                                     {"tiles_m", pieces(b.rows, tile_rows)}};
+  for (const auto& [name, value] : numbers) source->number(name, value, "int");
+}
+
+TensorView view_of_rows(const FedImage& image, DType type, int64_t lines) {
   const TileProduct& b = image.b;
   TensorView view;
   view.type = type;
-  view.lines = tile.rows;
+  view.lines = lines;
   if (b.window) {
     view.extents = {b.channels, b.in_w, b.in_h, b.rows / (b.out_h * b.out_w)};
     view.lower = {-b.left, -b.top};
@@ -218,11 +222,11 @@ TensorView view_of_rows(const FedImage& image, DType type, const FedTile& tile) 
   return view;
 }
 
-TensorView view_of_columns(const FedImage& image, DType type, const FedTile& tile) {
+TensorView view_of_columns(const FedImage& image, DType type, int64_t lines) {
   TensorView view;
   view.type = type;
   view.viewed = Viewed::kMatrix;
-  view.lines = tile.columns;
+  view.lines = lines;
   view.extents = {image.stages() * kPlaces, image.padded_columns(), 1, 1};
   return view;
 }

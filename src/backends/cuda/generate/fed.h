@@ -35,8 +35,10 @@ Result<FedProduct> describe_fed(const Problem& problem, const BindArgs& args);
 // Of convolutions whose results are added up, without what is checked of all products.
 Result<FedProduct> describe_fed_sum(const Problem& problem, const BindArgs& args);
 
-// How the unit for tensors reads a block's rows of x, and its columns of w.
-TensorView view_of_rows(const FedImage& image, DType type, const FedTile& tile);
-TensorView view_of_columns(const FedImage& image, DType type, const FedTile& tile);
+// How the unit for tensors reads a block's rows of x, and its columns of w: so many.
+TensorView view_of_rows(const FedImage& image, DType type, int64_t lines);
+TensorView view_of_columns(const FedImage& image, DType type, int64_t lines);
+// The numbers that gemm/fed_windows.cuh asks for, and rows and columns.
+void add_windows(const FedImage& image, int64_t tile_rows, KernelSource* source);
 
 }  // namespace wootz::cuda

@@ -34,6 +34,20 @@ std::string wide_product(int columns, DType type) {
       columns / 8, s.count, s.count + 1, s.count + 2, columns, name_of(type), s.places, s.operands);
 }
 
+std::string sparse_product(int columns, DType type) {
+  const Sums s = sums_of(columns);
+  return fmt::format(
+      "#ifndef WOOTZ_ON_HOST\n"
+      "template <int kSelected>\n"
+      "W_FN void w_sparse_mma(float (&d)[{0}][4], u64 a, u64 b, u32 choices, int on) {{\n"
+      "  asm volatile(\"{{\\n.reg .pred p;\\nsetp.ne.b32 p, %{5}, 0;\\n\"\n"
+      "      \"wgmma.mma_async.sp.sync.aligned.m64n{6}k32.f32.{7}.{7} {{{8}}}, %{1}, %{2}, %{3}, %{4}, p, 1, 1, 0, "
+      "0;\\n}}\"\n"
+      "      : {9} : \"l\"(a), \"l\"(b), \"r\"(choices), \"n\"(kSelected), \"r\"(on));\n}}\n#endif\n",
+      columns / 8, s.count, s.count + 1, s.count + 2, s.count + 3, s.count + 4, columns, name_of(type), s.places,
+      s.operands);
+}
+
 std::string turned_product(int columns, DType type) {
   const Sums s = sums_of(columns);
   const int n = s.count;

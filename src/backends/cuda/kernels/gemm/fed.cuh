@@ -11,7 +11,7 @@
 // steps in the other image; stages: of a sum; each: of a block; tiles_m, tiles, blocks}; at(), ahead() and results() as
 // of gemm/tile.cuh, with kVector of 8. The result has less than 2^31 elements.
 #pragma once
-#include "backends/cuda/kernels/gemm/feed.cuh"
+#include "backends/cuda/kernels/gemm/fed_windows.cuh"
 #include "backends/cuda/kernels/gemm/rescale.cuh"
 
 constexpr int kTeams = 2, kOwnRows = kInTurn ? kRows : kRows / kTeams, kSets = kOwnRows / 64;
@@ -33,16 +33,6 @@ struct Ring {
 };
 typedef RingSpot<kStages> Spot;
 
-// A tile's first row and column; the first row's window.
-struct TileAt {
-  int m, n;
-  Corner window;
-};
-W_FN TileAt tile_at(const Constants& c, int tile) {
-  const int m = tile % c.tiles_m * kRows, rest = m / c.out_w;
-  return {m, tile / c.tiles_m * kColumns, {m % c.out_w, rest % c.out_h, rest / c.out_h}};
-}
-
 // Stages of a sum that a block multiplies.
 struct Range {
   int from, count;
@@ -52,18 +42,6 @@ W_FN Range part_of(const Constants& c) {
   const int from = (int)blockIdx.z * c.each;
   return {from, c.stages - from < c.each ? c.stages - from : c.each};
 }
-
-// Of a window: the tap and the channels that a stage has.
-struct Walk {
-  int line, s, r;
-  W_M void next(const Constants& c) {
-    if (++line < c.lines) return;
-    line = 0;
-    if (++s < c.taps_w) return;
-    s = 0;
-    ++r;
-  }
-};
 
 W_FN Walk walk_from(const Constants& c, int k) {
   if constexpr (kCluster == 1) return {0, 0, 0};
@@ -89,8 +67,7 @@ W_FN void feed_rows(const Operands& p, const Constants& c, const Ring& ring, int
     w_fetch_pixels(to, other_x_of(p), ring.full + stage, (k - c.first) * kPlaces, other, 0, 0);
     return;
   }
-  const Corner first = {w.x * c.stride_w - c.pad_left, w.y * c.stride_h - c.pad_top, w.image};
-  w_fetch_pixels(to, p.x, ring.full + stage, walk.line * kPlaces, first, walk.s * c.dilation_w, walk.r * c.dilation_h);
+  fetch_windows(to, p.x, ring.full + stage, c, w, walk);
 }
 
 // By one thread. Weights are constant: they come before what the kernel ahead makes is there.
