@@ -110,7 +110,7 @@ class GeneratedKernel final : public Kernel, public PreparedKernel {
   }
   Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
     std::vector<Launch> launches;
-    WOOTZ_RETURN_IF_ERROR(check_packed(problem_, args));
+    WOOTZ_RETURN_IF_ERROR(check_packed(problem_, args, entry_.compressed));
     WOOTZ_RETURN_IF_ERROR(generate(entry_, problem_, args, &launches));
     auto call = std::make_unique<GeneratedCall>();
     call->bytes = workspace_of(launches);

@@ -6,10 +6,11 @@
 namespace wootz::cuda {
 
 // A constant that was packed has the bytes of the one it was made of, and kernels read no further. In a plan file it
-// may have others.
-inline Status check_packed(const Problem& p, const BindArgs& args) {
+// may have others. But for operand `but`, of which the kernel keeps less and looks at its bytes itself.
+inline Status check_packed(const Problem& p, const BindArgs& args, int but = -1) {
   for (size_t i = 0; i < p.inputs.size() && i < args.constant_bytes.size(); ++i) {
-    if (!p.inputs[i].constant || args.constants[i] == nullptr || i >= args.inputs.size()) continue;
+    if (static_cast<int>(i) == but || !p.inputs[i].constant || args.constants[i] == nullptr || i >= args.inputs.size())
+      continue;
     if (args.constant_bytes[i] < dtype_bytes(p.inputs[i].dtype, args.inputs[i].volume()))
       return invalid_argument("{} bytes of packed weights for {}", args.constant_bytes[i], args.inputs[i].to_string());
   }
