@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """What INT8 and BF16 cost networks with real weights, beside ONNX Runtime's static quantization with the same samples.
 
-    python bench/accuracy.py [--only ppocr_rec,minilm,digits] [--ways int8,bf16,ort] [--fonts FOLDER,...] [--digits FILE] [--json FILE]
+    python bench/accuracy.py [--only ppocr_rec,minilm,digits] [--ways int8,bf16,sparse,ort] [--fonts FOLDER,...] [--digits FILE] [--json FILE]
 
 Lines of text are drawn in the fonts that the folders hold (default: those of the system) and in Pillow's. The digits are those in a wheel of
-scikit-learn, or in its folder. A row is a network in one precision, its score and how far that is below FP32's; "bar" is how far it may be. The
+scikit-learn, or in its folder. A row is a network in one precision, its score and how far that is below FP32's; "bar" is how far it may be. "sparse"
+is of weights pruned 2:4 by magnitude with no training after that, which has no bar. The
 exit status is 1 where one of ours misses its bar, or where the best of ONNX Runtime's is better by more than the bar.
 """
 import argparse
@@ -51,6 +52,17 @@ def quantized(task, folder):
 
     wootz.quantize(str(task.model), folder / "int8.onnx", data=task.batches(task.samples), shapes=task.shapes(), options={"backend": "cpu", "timing": "0"})
     return ours(task, model=folder / "int8.onnx")
+
+
+def pruned(task, folder, form):
+    """Weights with two zeros in each four, without any training; gives the report's error too."""
+    import wootz
+
+    out = folder / f"sparse_{form}.onnx"
+    report = wootz.quantize(str(task.model), out, data=task.batches(task.samples), format=form, sparse="2:4", shapes=task.shapes(),
+                            options={"backend": "cpu", "timing": "0"})
+    log(f"{task.name} in {form}, {report['layers_pruned']} of {len(report['layers'])} layers pruned 2:4: error of the output {report['error']:.4f}")
+    return ours(task, model=out)
 
 
 def in_bf16(task, folder):
@@ -114,6 +126,8 @@ def ways_of(task, chosen, folder):
         ways += [("int8", name, lambda name=name: ours(task, calibration_data=task.batches(task.samples), calibration_algorithm=name)) for name in ALGORITHMS]
     if "bf16" in chosen:
         ways.append(("bf16", "flag" if FLAGS & {"avx512_bf16", "amx_bf16"} else "model", lambda: in_bf16(task, folder)))
+    if "sparse" in chosen:
+        ways += [(form, "quantize, 2:4", lambda form=form: pruned(task, folder, form)) for form in ("fp32", "int8")]
     if "ort" in chosen:
         ways += [("int8", f"ONNX Runtime, {name}", lambda name=name: quantized_by_them(task, name, folder)) for name in THEIRS]
     return ways

@@ -238,7 +238,9 @@ WOOTZ_EXPORT void* wootz_comparison_as(const char* comparison, const char* forma
 /// `builder` and `config` are an nvinfer1::IBuilder* and IBuilderConfig*, whose options and progress monitor apply to
 /// the networks that are run. `options`: JSON, or null. JSON comes out (docs/quantization.md has the keys), as an
 /// nvinfer1::IHostMemory* that the caller owns; null (and a message) on failure, and no model. Keys:
-///   format        "int8" (default), "fp8", "int4", "fp16", "bf16"; with best several of the first three: "int8,int4"
+///   format        "int8" (default), "fp8", "int4", "fp16", "bf16"; with best several of the first three: "int8,int4";
+///   with
+///                 sparse also "fp32"
 ///   algorithm     of int8 and fp8: "least_error" (default of int8), "entropy2", "entropy", "minmax" (default of fp8),
 ///                 "legacy"
 ///   keep          names of layers that stay in float
@@ -250,6 +252,10 @@ WOOTZ_EXPORT void* wootz_comparison_as(const char* comparison, const char* forma
 ///                 to their biases, if the outputs' error is less then; default true
 ///   budget        the greatest error of the outputs: the layers that cost the most stay in float
 ///   sensitivity   true: what each layer alone costs is measured, also without a budget
+///   sparse        "2:4": of each four weights along the sum (K of a product, input channels of a convolution's tap)
+///   the
+///                 two smallest become 0, in layers that have the format; BuilderFlag::kSPARSE_WEIGHTS makes use of it.
+///                 With format "fp32" nothing else changes
 ///   best          true: each layer has the format that was measured to be the fastest, or stays in float
 /// wootz_quantization_as: such a report as "text" or as "html", a page for a browser.
 WOOTZ_EXPORT void* wootz_quantize(void* builder, void* config, const char* model, const char* output,

@@ -108,7 +108,7 @@ def _budget(budget):
 
 
 def quantize(model, output, data=None, format="int8", algorithm=None, keep=None, block=None, zero_points=None, bias_correction=None, budget=None,
-             sensitivity=False, best=False, shapes=None, options=None, seed=None, batches=None, report=None, logger=None):
+             sensitivity=False, best=False, shapes=None, options=None, seed=None, batches=None, report=None, logger=None, sparse=None):
     """Writes an ONNX model in another number format to the file `output`, and returns the report as a dictionary.
 
     model: path of an ONNX model. format: "int8" or "fp8" (QuantizeLinear and DequantizeLinear, by the ranges that activations
@@ -120,7 +120,8 @@ def quantize(model, output, data=None, format="int8", algorithm=None, keep=None,
     results by is added to their biases, if the outputs are closer to FP32's then (default). keep: names of layers that stay in float. budget: the greatest error of the outputs (0.005, "0.5%"): the layers
     that cost the most stay in float. sensitivity: measure what each layer alone costs. best: each layer has the format
     that was measured to be the fastest, of several in `format` ("int8,int4"), or stays in float. shapes: {input: shape} of dynamic inputs. options: of builds, as build() takes them. batches: most of
-    them. report: file for the report as a page (.html).
+    them. report: file for the report as a page (.html). sparse: "2:4": of each four weights along the sum the two smallest become 0, which
+    kernels may leave out (build(sparse_weights=True)); with format "fp32" nothing else changes.
     """
     if data is None and {"int8", "fp8"} & set(format.split(",")):
         raise ValueError(f"data: {format} needs representative inputs, from which the ranges of activations are")
@@ -141,7 +142,8 @@ def quantize(model, output, data=None, format="int8", algorithm=None, keep=None,
     for key, value in (options or {}).items():
         config.set_option(key, value)
     asked = {"format": format, "algorithm": algorithm, "keep": None if keep is None else list(keep), "block": block,
-             "zero_points": zero_points, "bias_correction": bias_correction, "budget": _budget(budget), "sensitivity": sensitivity, "best": best}
+             "zero_points": zero_points, "bias_correction": bias_correction, "budget": _budget(budget), "sensitivity": sensitivity, "best": best,
+             "sparse": sparse}
     _wootz._take_errors()  # those of earlier calls
     text = _wootz._quantize(builder, config, os.fspath(model), os.fspath(output), given,
                             json.dumps({key: value for key, value in asked.items() if value is not None}))

@@ -95,6 +95,17 @@ TEST_P(Rounding, EveryWeightTakesANeighbourAndErrorsStayBounded) {
   EXPECT_GT(moved, 400u);
 }
 
+// Sparse tactics rely on it.
+TEST_P(Rounding, ZerosStay) {
+  for (int round = 0; round < 32; ++round) {
+    std::vector<float> w = weights(1 + random_() % 300, std::exp2(static_cast<double>(random_() % 40) - 28), 1);
+    for (size_t i = 0; i < w.size(); ++i)
+      if (i % 4 < 2) w[i] = 0;
+    const std::vector<float> q = rounded(w, one_row(w));
+    for (size_t i = 0; i < w.size(); ++i) ASSERT_TRUE(i % 4 >= 2 || q[i] == 0) << i;
+  }
+}
+
 TEST_P(Rounding, ErrorsOfARowCancel) {
   double sums = 0, nearest_sums = 0, squares = 0, nearest_squares = 0;
   for (int round = 0; round < 64; ++round) {

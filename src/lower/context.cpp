@@ -278,9 +278,8 @@ void LowerContext::describe_operands(Step* step) const {
   for (const TensorIndex t : step->inputs) step->problem.inputs.push_back(describe(t));
   for (const TensorIndex t : step->outputs) step->problem.outputs.push_back(describe(t));
   const auto passes = [this](TensorIndex t) { return found_by_running(t); };
-  if (std::any_of(step->inputs.begin(), step->inputs.end(), passes) ||
-      std::any_of(step->outputs.begin(), step->outputs.end(), passes))
-    step->problem.passing = true;
+  for (const auto* list : {&step->inputs, &step->outputs})
+    if (std::any_of(list->begin(), list->end(), passes)) step->problem.passing = true;
   describe_channels(step);
 }
 

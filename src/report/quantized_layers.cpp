@@ -16,6 +16,8 @@ Json layer_json(const QuantizedLayer& layer) {
   }
   if (layer.weight_scale[1] > 0) json["weight_scales"] = {layer.weight_scale[0], layer.weight_scale[1]};
   if (layer.why_not.empty()) json["weight_error"] = layer.weight_error;
+  if (layer.pruned) json["pruned"] = *layer.pruned;
+  if (!layer.not_pruned.empty()) json["not_pruned"] = layer.not_pruned;
   if (layer.correction) json["correction"] = *layer.correction;
   if (layer.error) json["error"] = *layer.error;
   if (layer.sensitivity) json["sensitivity"] = *layer.sensitivity;
@@ -32,13 +34,15 @@ std::string cut(const std::string& name, size_t most) {
   return name.size() <= most ? name : "..." + name.substr(name.size() - most + 3);
 }
 
-std::string layer_row(const Json& layer) {
+std::string layer_row(const Json& layer, bool sparse) {
   const bool narrow = layer["in_format"].get<bool>();
-  std::string text = fmt::format(
-      "{:<34} {:<9} {:<5} {:>9} {:>9} {:>9} {:>9} {:>9}", cut(layer["name"].get<std::string>(), 34),
-      layer["op"].get<std::string>(), narrow ? layer["format"].get<std::string>() : "float", figure(layer, "range"),
-      figure(layer, "scale"), figure(layer, "weight_error"), figure(layer, "error"), figure(layer, "sensitivity"));
+  std::string text = fmt::format("{:<34} {:<9} {:<5} {:>9} {:>9}", cut(layer["name"].get<std::string>(), 34),
+                                 layer["op"].get<std::string>(), narrow ? layer["format"].get<std::string>() : "float",
+                                 figure(layer, "range"), figure(layer, "scale"));
+  if (sparse) text += fmt::format(" {:>9}", figure(layer, "pruned"));
+  for (const char* key : {"weight_error", "error", "sensitivity"}) text += fmt::format(" {:>9}", figure(layer, key));
   if (!narrow) text += "  " + layer["why_not"].get<std::string>();
+  if (layer.contains("not_pruned")) text += "  not pruned: " + layer["not_pruned"].get<std::string>();
   return text + "\n";
 }
 
@@ -54,9 +58,16 @@ Json quantization_json(const QuantizationReport& report) {
   Json json = {{"model", report.model}, {"output", report.output}, {"format", report.format}};
   if (!report.ranges.empty()) json["ranges"] = report.ranges;
   json["batches"] = report.batches;
-  size_t narrow = 0;
-  for (const QuantizedLayer& layer : report.layers) narrow += layer.why_not.empty() ? 1 : 0;
+  size_t narrow = 0, pruned = 0;
+  for (const QuantizedLayer& layer : report.layers) {
+    narrow += layer.why_not.empty() ? 1 : 0;
+    pruned += layer.pruned ? 1 : 0;
+  }
   json["layers_in_format"] = narrow;
+  if (!report.sparse.empty()) {
+    json["sparse"] = report.sparse;
+    json["layers_pruned"] = pruned;
+  }
   json["error"] = largest_error(report.outputs);
   if (report.budget) json["budget"] = *report.budget;
   if (report.uncorrected) {
@@ -77,12 +88,14 @@ Json quantization_json(const QuantizationReport& report) {
 
 std::string quantization_text(const Json& report) {
   const std::string format = report["format"];
-  std::string text = fmt::format("{:<34} {:<9} {:<5} {:>9} {:>9} {:>9} {:>9} {:>9}\n", "layer", "op", "in", "range",
-                                 "scale", "weights", "result", "alone");
-  for (const Json& layer : report["layers"]) text += layer_row(layer);
+  const bool sparse = report.contains("sparse");
+  std::string text = fmt::format("{:<34} {:<9} {:<5} {:>9} {:>9}{} {:>9} {:>9} {:>9}\n", "layer", "op", "in", "range",
+                                 "scale", sparse ? "    pruned" : "", "weights", "result", "alone");
+  for (const Json& layer : report["layers"]) text += layer_row(layer, sparse);
   text +=
       "(errors are root mean squares as parts of the values': of the weights, of the layer's result, of the "
       "network's outputs by it alone)\n";
+  if (sparse) text += "(pruned: the weights that became 0, as such a part; rounding is of those that are left)\n";
   if (report.contains("curve"))
     for (const Json& point : report["curve"])
       text += fmt::format("{} layers in float: error {:.3g}\n", point["layers_in_float"].get<size_t>(),
@@ -96,8 +109,11 @@ std::string quantization_text(const Json& report) {
         fmt::format("biases {}: error {:.3g} without a correction\n",
                     report["biases_corrected"].get<bool>() ? "corrected" : "as they were, a correction gains nothing",
                     report["error_uncorrected"].get<double>());
-  return text + fmt::format("{} of {} layers in {}\n", report["layers_in_format"].get<size_t>(),
-                            report["layers"].size(), format);
+  text +=
+      fmt::format("{} of {} layers in {}", report["layers_in_format"].get<size_t>(), report["layers"].size(), format);
+  if (sparse && report.contains("layers_pruned"))
+    text += fmt::format(", {} pruned {}", report["layers_pruned"].get<size_t>(), report["sparse"].get<std::string>());
+  return text + "\n";
 }
 
 }  // namespace wootz

@@ -22,6 +22,8 @@ struct QuantizedLayer {
   int zero_point = 0;
   double weight_scale[2] = {};
   double weight_error = 0;
+  std::optional<double> pruned;       // part of its weights that became 0
+  std::string not_pruned;             // why none, where weights were to be pruned and it has the format
   std::optional<double> error;        // of its result, in the whole network
   std::optional<double> correction;   // of its bias, root mean square
   std::optional<double> sensitivity;  // error of the network's outputs by this layer alone, in its fastest format
@@ -30,6 +32,7 @@ struct QuantizedLayer {
 
 struct QuantizationReport {
   std::string model, output, format, ranges;  // several formats with commas between
+  std::string sparse;                         // pattern of zeros that weights were pruned to; empty: they were not
   size_t batches = 0;
   std::optional<double> budget;
   std::optional<double> uncorrected;  // error of the outputs with biases as they were, where a correction was tried

@@ -100,8 +100,10 @@ struct TwoProducts : Bench {
     output(network->getLayer(network->getNbLayers() - 1), "y");
   }
   ITensor* product(ITensor& x, const Dims& shape, const Floats& values, const char* name) {
-    ITensor* const c = network->addConstant(shape, weights(values))->getOutput(0);
-    ILayer* const made = network->addMatrixMultiply(x, MatrixOperation::kNONE, *c, MatrixOperation::kNONE);
+    ILayer* const constant = network->addConstant(shape, weights(values));
+    constant->setName((std::string(name) + "_w").c_str());
+    ITensor& w = *constant->getOutput(0);
+    ILayer* const made = network->addMatrixMultiply(x, MatrixOperation::kNONE, w, MatrixOperation::kNONE);
     made->setName(name);
     return made->getOutput(0);
   }
@@ -139,6 +141,29 @@ TEST(Effects, SparseWeightsGiveTheSameBits) {
     Floats x(4 * 32);
     for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(3 * i));
     results[flag] = run(*context, {{"x", x.data()}}, "y");
+  }
+  EXPECT_EQ(results[0], results[1]);
+}
+
+// No kernel of the host's relies on the zeros: others come in, and the step says so.
+TEST(Effects, SparseWeightsMayBecomeDenseWhereNoTacticNeedsTheZeros) {
+  Floats x(4 * 32), other(32 * 64), results[2];
+  for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(3 * i));
+  for (size_t i = 0; i < other.size(); ++i) other[i] = std::sin(static_cast<float>(i)) / 4 + 1;
+  for (const bool refitted : {false, true}) {
+    TwoProducts b;
+    for (const BuilderFlag flag : {BuilderFlag::kSPARSE_WEIGHTS, BuilderFlag::kREFIT}) b.config->setFlag(flag);
+    b.config->setProfilingVerbosity(ProfilingVerbosity::kDETAILED);
+    if (!refitted) b.sparse = other;
+    const Owned<ICudaEngine> engine = b.engine();
+    ASSERT_NE(engine, nullptr) << b.logger.errors();
+    if (refitted) {
+      const Owned<IRefitter> refitter(createInferRefitter(*engine, b.logger));
+      EXPECT_TRUE(refitter->setWeights("first_w", WeightsRole::kCONSTANT, weights(other))) << b.logger.errors();
+      EXPECT_TRUE(refitter->refitCudaEngine()) << b.logger.errors();
+    }
+    const Owned<IExecutionContext> context(engine->createExecutionContext());
+    results[refitted] = run(*context, {{"x", x.data()}}, "y");
   }
   EXPECT_EQ(results[0], results[1]);
 }

@@ -15,7 +15,7 @@ using ordered_json = wootz::OrderedJson;
 
 struct QuantizeOptions {
   BuildRequest request;
-  std::string output, format = "int8", algorithm, shapes, device, budget, page;
+  std::string output, format = "int8", algorithm, shapes, device, budget, sparse, page;
   std::vector<std::string> keep, pairs;
   InputRequest inputs;
   int threads = 0, block = 0;
@@ -44,6 +44,7 @@ std::string options_json(const QuantizeOptions& o) {
   if (!o.bias_correction) options["bias_correction"] = false;
   if (!o.budget.empty()) options["budget"] = parse_budget(o.budget);
   if (o.sensitivity) options["sensitivity"] = true;
+  if (!o.sparse.empty()) options["sparse"] = o.sparse;
   if (o.best) options["best"] = true;
   return options.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
@@ -92,7 +93,9 @@ void add_quantize(CLI::App& app, Logger& logger) {
   auto o = std::make_shared<QuantizeOptions>();
   command->add_option("model", o->request.model, "ONNX model")->required();
   command->add_option("-o,--output", o->output, "Model to write")->required();
-  command->add_option("--format", o->format, "int8 (default), fp8, int4, fp16 or bf16; with --best several: int8,int4");
+  command->add_option(
+      "--format", o->format,
+      "int8 (default), fp8, int4, fp16 or bf16; with --best several: int8,int4; with --sparse also fp32");
   add_input_options(*command, o->inputs);
   command->add_option("--algorithm", o->algorithm,
                       "How ranges are found: least_error, entropy2, entropy, minmax or legacy");
@@ -100,12 +103,16 @@ void add_quantize(CLI::App& app, Logger& logger) {
       ->delimiter(',')
       ->allow_extra_args(false);
   command->add_option("--block", o->block, "Of int4: elements that have one scale; default 128");
-  command->add_flag("--zero-points,!--no-zero-points", o->zero_points,
-                    "Of int4: scales from the least weight to the largest; of int8: of activations that are hardly "
-                    "ever negative (default on processors)");
+  command->add_flag_function(
+      "--zero-points,!--no-zero-points", [o](int64_t n) { o->zero_points = n > 0; },
+      "Of int4: scales from the least weight to the largest; of int8: of activations that are hardly "
+      "ever negative (default on processors)");
   command->add_flag("!--no-bias-correction", o->bias_correction, "Of int8: leave biases as they are");
   command->add_option("--budget", o->budget,
                       "Greatest error of the outputs, as 0.5%: the layers that cost the most stay in float");
+  command->add_option(
+      "--sparse", o->sparse,
+      "2:4: of each four weights along the sum the two smallest become 0; with --format fp32 nothing else");
   command->add_flag("--sensitivity", o->sensitivity, "Measure what each layer alone costs");
   command->add_flag("--best", o->best, "Each layer in the format that was measured to be the fastest, or in float");
   command->add_option("--shapes", o->shapes, "Shapes of dynamic inputs, NAME:1x3x224x224,...");

@@ -76,6 +76,14 @@ constexpr OptionRow kOptions[] = {
        return Status();
      }},
     {"sensitivity", [](const Json& value, QuantizeOptions* o) { return read_flag(value, &o->sensitivity); }},
+    {"sparse",
+     [](const Json& value, QuantizeOptions* o) {
+       if (value != "2:4")
+         return invalid_argument("'{}' is no pattern of zeros that there is: 2:4 (two of each four weights) is",
+                                 value.is_string() ? value.get<std::string>() : value.dump());
+       o->rules.sparse = true;
+       return Status();
+     }},
     {"best", [](const Json& value, QuantizeOptions* o) { return read_flag(value, &o->best); }},
 };
 
@@ -97,7 +105,10 @@ Result<QuantizeOptions> read_options(const char* text) {
   if (formats.size() > 1 && !options.best)
     return invalid_argument("option 'format': 'best' chooses between several of them");
   if (formats.size() > 1 && std::any_of(formats.begin(), formats.end(), is_float_format))
-    return invalid_argument("option 'format': fp16 and bf16 are for whole models, with no other format beside them");
+    return invalid_argument(
+        "option 'format': fp16, bf16 and fp32 are for whole models, with no other format beside them");
+  if (options.rules.format == NumberFormat::kFp32 && !options.rules.sparse)
+    return invalid_argument("option 'format': fp32 changes nothing without 'sparse', which prunes weights");
   if (json.contains("algorithm") && std::none_of(formats.begin(), formats.end(), has_activation_scales))
     return invalid_argument("option 'algorithm': {} has no ranges of activations",
                             number_format_name(options.rules.format));

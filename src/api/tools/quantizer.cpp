@@ -70,7 +70,9 @@ Quantizer::Quantizer(const std::vector<Batch>& batches, QuantizeOptions options,
       asked_to_keep_(options_.rules.keep),
       settings_(plain(std::move(settings))),
       services_(services),
-      reporter_(reporter) {}
+      reporter_(reporter) {
+  settings_.sparse_weights = options_.rules.sparse;  // what is measured to be the fastest has such tactics
+}
 
 Result<std::unique_ptr<Quantizer>> Quantizer::open(const std::string& path, const std::vector<Batch>& batches,
                                                    QuantizeOptions options, BuildSettings settings,
@@ -254,6 +256,8 @@ void Quantizer::report_layers(const std::map<std::string, double>& errors) {
     to.correction = from.why_not.empty() ? correction_of(from.name) : std::nullopt;
     std::copy(std::begin(from.weight_scale), std::end(from.weight_scale), std::begin(to.weight_scale));
     to.weight_error = from.weight_error;
+    to.pruned = from.pruned;
+    to.not_pruned = from.not_pruned;
     if (const auto error = errors.find(from.output); error != errors.end()) to.error = error->second;
   }
   report_.model = path_;
@@ -261,6 +265,7 @@ void Quantizer::report_layers(const std::map<std::string, double>& errors) {
     report_.format += fmt::format("{}{}", report_.format.empty() ? "" : ",", number_format_name(format));
     if (has_activation_scales(format)) report_.ranges = range_method_name(options_.ranges.method);
   }
+  if (options_.rules.sparse) report_.sparse = "2:4";
   report_.batches = batches_.size();
   if (options_.budget >= 0) report_.budget = options_.budget;
 }

@@ -20,10 +20,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (const Node* node = (*graph)->first(); node != nullptr; node = node->next())
       for (const Value* value : node->outputs()) note(*value);
   }
-  for (const NumberFormat format :
-       {NumberFormat::kInt8, NumberFormat::kFp8, NumberFormat::kInt4, NumberFormat::kFp16, NumberFormat::kBf16}) {
+  for (const NumberFormat format : {NumberFormat::kInt8, NumberFormat::kFp8, NumberFormat::kInt4, NumberFormat::kFp16,
+                                    NumberFormat::kBf16, NumberFormat::kFp32}) {
     rules.format = format;
     rules.zero_points = !rules.zero_points;
+    rules.sparse = !rules.sparse || format == NumberFormat::kFp32;
     std::vector<EditedLayer> layers;
     const std::unique_ptr<EditableModel> own = (*model)->copy();
     if (own->convert(rules, &layers).ok()) (void)own->bytes().ok();

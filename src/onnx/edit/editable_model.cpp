@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 #include "onnx/edit/convert.h"
+#include "onnx/edit/prune.h"
 #include "onnx/edit/write_model.h"
 #include "onnx/model_file.h"
 #include "onnx/text.h"
@@ -18,11 +19,9 @@ struct FormatRow {
   const char* name;
   int opset;  // that has what it is written with
 };
-constexpr FormatRow kFormats[] = {{NumberFormat::kInt8, "int8", 13},
-                                  {NumberFormat::kFp8, "fp8", 19},
-                                  {NumberFormat::kInt4, "int4", 21},
-                                  {NumberFormat::kFp16, "fp16", 15},
-                                  {NumberFormat::kBf16, "bf16", 22}};
+constexpr FormatRow kFormats[] = {{NumberFormat::kInt8, "int8", 13}, {NumberFormat::kFp8, "fp8", 19},
+                                  {NumberFormat::kInt4, "int4", 21}, {NumberFormat::kFp16, "fp16", 15},
+                                  {NumberFormat::kBf16, "bf16", 22}, {NumberFormat::kFp32, "fp32", 1}};
 
 const FormatRow& row_of(NumberFormat format) {
   return *std::find_if(std::begin(kFormats), std::end(kFormats), [&](const auto& row) { return row.format == format; });
@@ -70,7 +69,7 @@ std::string shown_name(const NodeProto& node) {
 Result<NumberFormat> number_format_from_name(std::string_view name) {
   for (const FormatRow& row : kFormats)
     if (name == row.name) return row.format;
-  return invalid_argument("there is no format '{}'; there are int8, fp8, int4, fp16 and bf16", name);
+  return invalid_argument("there is no format '{}'; there are int8, fp8, int4, fp16, bf16 and fp32", name);
 }
 
 const char* number_format_name(NumberFormat format) { return row_of(format).name; }
@@ -123,8 +122,16 @@ Status EditableModel::convert(const FormatRules& rules, std::vector<EditedLayer>
   WOOTZ_RETURN_IF_ERROR(importer::raise_opset(edit, opset_of(rules), rules.ranks));
   if (rules.block < 1) return invalid_argument("blocks of {} elements", rules.block);
   layers->clear();
-  WOOTZ_RETURN_IF_ERROR(is_float_format(rules.format) ? importer::narrow_values(edit, rules, layers)
-                                                      : importer::quantize_layers(edit, rules, layers));
+  std::vector<importer::PrunedLayer> pruned;
+  if (rules.sparse) {
+    WOOTZ_ASSIGN_OR_RETURN(pruned, importer::prune_layers(edit, rules));
+  }
+  if (rules.format == NumberFormat::kFp32)
+    *layers = importer::layers_in_float(edit, pruned);
+  else
+    WOOTZ_RETURN_IF_ERROR(is_float_format(rules.format) ? importer::narrow_values(edit, rules, layers)
+                                                        : importer::quantize_layers(edit, rules, layers));
+  importer::settle_pruning(edit, pruned, layers);
   for (const std::string& name : rules.keep)
     if (std::none_of(layers->begin(), layers->end(), [&](const EditedLayer& layer) { return layer.name == name; }))
       return invalid_argument("'{}' is to stay in float, and is no convolution or product of the model", name);

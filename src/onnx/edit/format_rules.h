@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -12,13 +13,13 @@
 
 namespace wootz {
 
-enum class NumberFormat : uint8_t { kInt8, kFp8, kInt4, kFp16, kBf16 };
+enum class NumberFormat : uint8_t { kInt8, kFp8, kInt4, kFp16, kBf16, kFp32 };
 // "int8", ...; errors name those that there are.
 Result<NumberFormat> number_format_from_name(std::string_view name);
 const char* number_format_name(NumberFormat format);
-// Whether values in float are rounded as a whole, not layers with scales.
+// Whether values are floats as a whole (kFp32: as they are, with pruned weights), not layers with scales.
 inline bool is_float_format(NumberFormat format) {
-  return format == NumberFormat::kFp16 || format == NumberFormat::kBf16;
+  return format == NumberFormat::kFp16 || format == NumberFormat::kBf16 || format == NumberFormat::kFp32;
 }
 // Whether it has scales of activations, which representative inputs give.
 inline bool has_activation_scales(NumberFormat format) {
@@ -39,6 +40,7 @@ struct FormatRules {
   int block = 128;                                  // elements of a scale: kInt4
   // kInt4: weights from the least to the largest, not around 0. kInt8: so activations that are hardly negative, in u8.
   bool zero_points = false;
+  bool sparse = false;  // of each four weights along the sum, the two smallest are 0 (prune.h)
 };
 
 // A convolution or product of the model.
@@ -49,8 +51,10 @@ struct EditedLayer {
   NumberFormat format = NumberFormat::kInt8;  // that it was to have
   double scale = 0, range = 0;                // of the activation; 0: it has none
   int zero_point = 0;
-  double weight_scale[2] = {};  // the least and the largest
-  double weight_error = 0;      // root mean square of what rounding does to the weights, as a part of theirs
+  double weight_scale[2] = {};   // the least and the largest
+  std::optional<double> pruned;  // root mean square of the weights that became 0, as a part of all
+  std::string not_pruned;        // why not, where its weights were to be and it has the format
+  double weight_error = 0;  // root mean square of what rounding does to the weights that are left, as a part of theirs
 };
 
 }  // namespace wootz

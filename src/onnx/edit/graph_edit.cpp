@@ -111,6 +111,7 @@ std::string GraphEdit::add_constant(const std::string& name, const HostTensor& t
   made->set_data_type(dtype_to_onnx(tensor.dtype()));
   for (const int64_t extent : tensor.dims()) made->add_dims(extent);
   made->set_raw_data(tensor.data(), tensor.bytes());
+  constants_[made->name()] = made;
   return made->name();
 }
 
