@@ -44,6 +44,17 @@ TensorView view_of_values(const SparseProduct& p, DType type, int64_t lines) {
   return view;
 }
 
+// A team's and stage's choices are 16 lines of 128 bytes; of a block's teams they follow each other.
+TensorView view_of_choices(const SparseProduct& p, DType type, int64_t columns) {
+  TensorView view;
+  view.type = type;
+  view.viewed = Viewed::kMatrix;
+  view.lines = columns / 8;
+  view.extents = {kPlaces, p.choice_bytes() / (kPlaces * 2), 1, 1};
+  view.offset = p.value_bytes() / 2;
+  return view;
+}
+
 Result<SparseProduct> describe(const Problem& problem, const BindArgs& args) {
   if (!is_sparse(problem)) return unsupported("weights that are not known to be 2:4");
   if (problem.is(Family::kChain)) return unsupported("a chain");
@@ -59,6 +70,7 @@ Result<SparseProduct> describe(const Problem& problem, const BindArgs& args) {
     if (p.b().rows * p.b().columns == 0) continue;
     WOOTZ_RETURN_IF_ERROR(check_view(view_of_rows(p.image(), problem.inputs[0].dtype, tile.rows)));
     WOOTZ_RETURN_IF_ERROR(check_view(view_of_values(p, problem.inputs[0].dtype, tile.columns)));
+    WOOTZ_RETURN_IF_ERROR(check_view(view_of_choices(p, problem.inputs[0].dtype, tile.columns)));
   }
   const auto w = static_cast<size_t>(p.image().w);
   if (args.constant_bytes.size() > w && args.constants[w] != nullptr &&
@@ -141,7 +153,7 @@ class Packer {
   void choose(int64_t line, int64_t stage, int64_t four, const TwoOfFour& two) {
     const int64_t own = line % kTeamColumns, set = own / 64, half = own % 16 / 8, step = four / 8;
     const int64_t thread = own % 64 / 16 * 32 + own % 8 * 4 + step % 2 * 2 + four % 8 / 4;
-    const int64_t word = ((line / kTeamColumns * p_.stages() + stage) * kTeam + thread) * kWords + set * 2 + step / 2;
+    const int64_t word = ((stage * p_.teams() + line / kTeamColumns) * kTeam + thread) * kWords + set * 2 + step / 2;
     std::byte* const at = &to_[static_cast<size_t>(p_.value_bytes() + word * 4)];
     uint32_t bits = 0;
     std::memcpy(&bits, at, sizeof bits);
@@ -189,13 +201,12 @@ Status generate_sparse(const Problem& problem, const BindArgs& args, size_t inde
   add_float_sums(p.b().scale, &source);
   add_windows(p.image(), tile.rows, &source);
   const std::pair<const char*, int64_t> numbers[] = {
-      {"stages", p.stages()}, {"tiles", p.tiles(tile)}, {"blocks", blocks}};
+      {"stages", p.stages()}, {"teams", p.teams()}, {"tiles", p.tiles(tile)}, {"blocks", blocks}};
   for (const auto& [name, value] : numbers) source.number(name, value, "int");
-  source.number("choices", p.value_bytes());
   source.operand("Y* __restrict__", "y", {true, 0});
   source.view("x", {false, p.image().x}, view_of_rows(p.image(), type, tile.rows));
   source.view("w", {false, p.image().w}, view_of_values(p, type, tile.columns));
-  source.operand("const u8*", "packed", {false, p.image().w});
+  source.view("choices", {false, p.image().w}, view_of_choices(p, type, tile.columns));
   const TileReads& reads = p.fed.reads;
   WOOTZ_RETURN_IF_ERROR(write_by_eight(reads.problem, {reads.dims, reads.made, {}}, p.b().columns,
                                        {.w = reads.w, .bias = p.fed.bias, .halves_ahead = true}, &source));

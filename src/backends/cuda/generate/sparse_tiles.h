@@ -13,7 +13,9 @@ struct SparseTile {
   int rows, columns, stages;
   bool in_turn;
   double macs_per_us;  // of a multiprocessor, those by zeros too
-  constexpr int bytes() const { return 1024 + stages * (columns + 2 * rows) * 128 + (2 * stages + 2) * 8; }
+  constexpr int bytes() const {
+    return 1024 + stages * (columns + 2 * rows + columns / 8) * 128 + (2 * stages + 2) * 8;
+  }
 };
 inline constexpr SparseTile kSparseTiles[] = {
 #define SPARSE_TILE(...) {__VA_ARGS__},

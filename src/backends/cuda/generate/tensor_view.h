@@ -23,7 +23,7 @@ struct TensorView {
   // heads: elements of a row, rows, heads, images.
   std::array<int64_t, 4> extents{1, 1, 1, 1};
   int64_t lines = 64;  // that are copied at once
-  // Of heads, in elements: where the first row begins, and from row to row, head to head, image to image.
+  // In elements: where the first row of a matrix or of heads is; from row to row, head to head, image to image.
   int64_t offset = 0;
   std::array<int64_t, 3> strides{};
   // Where windows begin, along a line of the image and across lines: from `lower` on, at such steps, so many of them.

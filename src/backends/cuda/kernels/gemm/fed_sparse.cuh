@@ -2,11 +2,10 @@
 // a sum: these alone are in memory, and multiplied (gemm/sparse_mma.cuh). Their columns are the first side's lines, so
 // that a thread has sums of four columns, and of rows side by side: two threads exchange halves, and store eight
 // columns of a row each. Both teams have 128 columns of a tile's, or with kInTurn a tile each. The problem: X; Y;
-// kRows, kColumns: of a tile; kStages; kInTurn; TensorMap x, w: of kRows windows and of kColumns columns, which lie so
-// that the thread's four are neighbours; packed: them, and from byte c.choices on, of 128 columns and a stage after the
-// other, the choices; w_sparse_mma(); Constants {rows, columns; those of gemm/fed_windows.cuh; stages: of a sum, 128
-// places each; choices; tiles, blocks}; at(), ahead() and results() as of gemm/tile.cuh, with kVector of 8. The result
-// has less than 2^31 elements.
+// kRows, kColumns: of a tile; kStages; kInTurn; TensorMap x, w, choices: of kRows windows; of kColumns columns, which
+// lie so that the thread's four are neighbours; of where their elements stand; w_sparse_mma(); Constants {rows,
+// columns; those of gemm/fed_windows.cuh; stages: of a sum, 128 places each; teams: of 128 columns; tiles, blocks};
+// at(), ahead() and results() as of gemm/tile.cuh, with kVector of 8. The result has less than 2^31 elements.
 #pragma once
 #include "backends/cuda/kernels/gemm/fed_windows.cuh"
 #include "backends/cuda/kernels/gemm/rescale.cuh"
@@ -14,7 +13,7 @@
 
 constexpr int kTeams = 2, kOwnColumns = 128, kEights = kRows / 8;
 constexpr int kValueBytes = kColumns * kLineBytes, kPieceBytes = kRows * kLineBytes;
-constexpr int kStageBytes = kValueBytes + 2 * kPieceBytes;
+constexpr int kChoicesAt = kValueBytes + 2 * kPieceBytes, kStageBytes = kChoicesAt + kColumns / 8 * kLineBytes;
 constexpr int kAligned = 1024, kBars = 2 * kStages + kTeams;
 constexpr int kSharedBytes = kAligned + kStages * kStageBytes + kBars * 8;
 static_assert(kColumns == (kInTurn ? kOwnColumns : kTeams * kOwnColumns));
@@ -25,15 +24,17 @@ struct Ring {
 };
 typedef RingSpot<kStages> Spot;
 
-W_FN void feed_columns(const Operands& p, const Ring& ring, int stage, int k, int n) {
+W_FN void feed_columns(const Operands& p, const Constants& c, const Ring& ring, int stage, int k, int n) {
+  u8* const to = ring.stages + stage * kStageBytes;
   w_bar_expect(ring.full + stage, kStageBytes);
-  w_fetch_lines(ring.stages + stage * kStageBytes, p.w, ring.full + stage, k * kPlaces, n);
+  w_fetch_lines(to, p.w, ring.full + stage, k * kPlaces, n);
+  w_fetch_lines(to + kChoicesAt, p.choices, ring.full + stage, 0, (k * c.teams + n / kOwnColumns) * kChoiceLines);
 }
 
 // By one thread. Weights are constant: they come before what the kernel ahead makes is there.
 W_FN void feed(const Operands& p, const Constants& c, const Ring& ring) {
   const int early = c.stages < kStages ? c.stages : kStages;
-  for (int k = 0; k < early; ++k) feed_columns(p, ring, k, k, tile_at(c, blockIdx.x).n);
+  for (int k = 0; k < early; ++k) feed_columns(p, c, ring, k, k, tile_at(c, blockIdx.x).n);
   w_begin();
   Spot spot{0, 1};
   bool is_first = true;
@@ -45,7 +46,7 @@ W_FN void feed(const Operands& p, const Constants& c, const Ring& ring) {
     for (int k = 0; k < c.stages; ++k, spot.pass(1)) {
       if (!is_first || k >= early) {
         w_bar_wait(ring.empty + spot.stage, spot.parity);
-        feed_columns(p, ring, spot.stage, k, at.n);
+        feed_columns(p, c, ring, spot.stage, k, at.n);
       }
       u8* const to = ring.stages + spot.stage * kStageBytes + kValueBytes;
 #pragma unroll
@@ -61,21 +62,21 @@ W_FN void release(const Ring& ring, int stage) {
 
 typedef float Sums[2][kEights][4];
 
-// The products of a team's columns, from column n on. Two stages' choices are there: those of the products on their
-// way, and the next.
+// The products of a team's columns.
 struct Products {
   const Constants& c;
   const Ring& ring;
   int team, rows, columns;  // that are there
-  const u32* choices;       // of stage 0
   int before = -1;
 
-  W_M Choices choices_of(int k) const { return w_choices(choices + (k < c.stages ? k : 0) * kChoicesOfTeam); }
+  // A stage's; `own`: registers that products on their way do not read.
   W_M void add(int k, Choices& own, Spot* spot, Sums& acc) {
     w_bar_wait(ring.full + spot->stage, spot->parity);
     const u8* const values = ring.stages + spot->stage * kStageBytes;
-    w_sparse_products<kPieceBytes>(values + (kInTurn ? 0 : team * kOwnColumns * kLineBytes), values + kValueBytes, own,
-                                   columns, rows, k > 0, acc);
+    const int half = kInTurn ? 0 : team;
+    own = w_choices(values + kChoicesAt + half * kChoiceLines * kLineBytes);
+    w_sparse_products<kPieceBytes>(values + half * kOwnColumns * kLineBytes, values + kValueBytes, own, columns, rows,
+                                   k > 0, acc);
     if (before >= 0) {
       w_wide_left<1>();
       release(ring, before);
@@ -85,20 +86,14 @@ struct Products {
   }
 };
 
-W_FN void multiply(const Operands& p, const Constants& c, const Ring& ring, int team, int m, int n, Spot* spot,
-                   Sums& acc) {
-  const int last = (c.columns - 1) / kOwnColumns, own = n / kOwnColumns;
-  const u32* const choices =
-      (const u32*)(p.packed + c.choices) + (s64)(own < last ? own : last) * c.stages * kChoicesOfTeam;
-  Products products{c, ring, team, c.rows - m, c.columns - n, choices};
-  Choices even = products.choices_of(0), odd;
+W_FN void multiply(const Constants& c, const Ring& ring, int team, int m, int n, Spot* spot, Sums& acc) {
+  Products products{c, ring, team, c.rows - m, c.columns - n};
+  Choices even, odd;
 #pragma unroll 1
   for (int k = 0; k < c.stages; k += 2) {
     products.add(k, even, spot, acc);
-    odd = products.choices_of(k + 1);
     if (k + 1 == c.stages) break;
     products.add(k + 1, odd, spot, acc);
-    even = products.choices_of(k + 2);
   }
   if constexpr (kInTurn) w_bar_arrive(ring.turn + (1 - team));
   w_settle_sums(acc);
@@ -168,7 +163,7 @@ W_FN void take_tiles(const Operands& p, const Constants& c, const Ring& ring, in
       turn ^= 1;
     }
     Sums acc;
-    multiply(p, c, ring, team, at.m, n, &spot, acc);
+    multiply(c, ring, team, at.m, n, &spot, acc);
     store(p, c, at.m, n, acc, early);
   }
 }
@@ -187,6 +182,7 @@ W_FN void kernel(const Operands& p, const Constants& c) {
     w_bars_are_there();
     w_want(p.x);
     w_want(p.w);
+    w_want(p.choices);
   }
   __syncthreads();
   if (threadIdx.x < kTeam) {

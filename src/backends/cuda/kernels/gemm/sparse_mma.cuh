@@ -6,15 +6,16 @@
 #pragma once
 #include "backends/cuda/kernels/gemm/feed.cuh"
 
-constexpr int kChoiceWords = 4;  // of a thread and stage
-constexpr int kChoicesOfTeam = kTeam * kChoiceWords;
+constexpr int kChoiceWords = 4;                                      // of a thread and stage
+constexpr int kChoiceLines = kTeam * kChoiceWords * 4 / kLineBytes;  // of a team
 
-// What a thread has of a stage's choices: word set * 2 + s / 2 is of step s of 32 places. Of the four threads that have
-// the same lines the first two are asked at even steps, for 16 places each: two bits for an element, four elements
-// for a half of the word, which are of lines l and l + 8.
+// Where a thread's are, of a team's choices as the unit for tensors brings them. Word set * 2 + s / 2 is of step s of
+// 32 places. Of the four threads that have the same lines the first two are asked at even steps, for 16 places each:
+// two bits for an element, four elements for each four bits in order, a half of the word for lines l and l + 8.
+W_FN int w_choices_of(int thread) { return w_piece_of(thread / 8, thread % 8); }
 #ifndef WOOTZ_ON_HOST
 typedef Pack<u32, kChoiceWords> Choices;
-W_FN Choices w_choices(const u32* of_team) { return *(const Choices*)(of_team + threadIdx.x % kTeam * kChoiceWords); }
+W_FN Choices w_choices(const u8* of_team) { return *(const Choices*)(of_team + w_choices_of(threadIdx.x % kTeam)); }
 
 // acc = or, with `on`, += a stage's products of 128 lines at `values` by lines of two pieces, kApart bytes apart; on
 // their way until w_wide_left(), and the choices are theirs until then.
@@ -37,15 +38,18 @@ W_FN void w_sparse_products(const u8* values, const u8* others, Choices& choices
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 #else
-typedef const u32* Choices;
-W_FN Choices w_choices(const u32* of_team) { return of_team; }
+typedef const u8* Choices;
+W_FN Choices w_choices(const u8* of_team) {
+  W_EVENT(Read, of_team + w_choices_of(threadIdx.x % kTeam), kChoiceWords * 4, (long)__builtin_return_address(0));
+  return of_team;
+}
 
 // Where the 64 elements of a line of the first side stand among the stage's places.
 W_UNSEEN W_FN void w_places_of(Choices choices, int line, u8 (&to)[kPlaces]) {
   const int set = line / 64, half = line % 16 / 8, first = line % 64 / 16 * 32 + line % 8 * 4;
   for (int i = 0; i < kPlaces; ++i) {
     const int step = i / 16, four = i % 16 / 2, thread = first + step % 2 * 2 + four / 4;
-    const u32 word = choices[thread * kChoiceWords + set * 2 + step / 2];
+    const u32 word = ((const u32*)(choices + w_choices_of(thread)))[set * 2 + step / 2];
     to[i] = (u8)(step * 32 + four * 4 + (int)(word >> (half * 16 + four % 4 * 4 + i % 2 * 2) & 3));
   }
 }
