@@ -62,7 +62,8 @@ void set_up_request(QuantizeOptions& o, Logger& logger) {
 void quantize(QuantizeOptions& o, Logger& logger) {
   set_up_request(o, logger);
   const std::string options = options_json(o);
-  const bool has_ranges = o.format.find("int8") != std::string::npos || o.format.find("fp8") != std::string::npos;
+  const std::string formats = "," + o.format + ",";
+  const bool has_ranges = formats.find(",int8,") != std::string::npos || formats.find(",fp8,") != std::string::npos;
   if (has_ranges && o.inputs.data.empty())
     throw Usage("--data: " + o.format + " needs representative inputs, from which the ranges of activations are");
   const InputBatches batches(o.inputs, forms_of_model(o.request, logger), logger);
@@ -88,11 +89,13 @@ void quantize(QuantizeOptions& o, Logger& logger) {
 }  // namespace
 
 void add_quantize(CLI::App& app, Logger& logger) {
-  CLI::App* command = app.add_subcommand("quantize", "ONNX model to one in INT8, FP8, INT4, FP16 or BF16");
+  CLI::App* command =
+      app.add_subcommand("quantize", "ONNX model to one in INT8, FP8, INT4, NVFP4, MXFP8, FP16 or BF16");
   auto o = std::make_shared<QuantizeOptions>();
   command->add_option("model", o->request.model, "ONNX model")->required();
   command->add_option("-o,--output", o->output, "Model to write")->required();
-  command->add_option("--format", o->format, "int8 (default), fp8, int4, fp16 or bf16; with --best several: int8,int4");
+  command->add_option("--format", o->format,
+                      "int8 (default), fp8, int4, nvfp4, mxfp8, fp16 or bf16; with --best several: int8,int4");
   add_input_options(*command, o->inputs);
   command->add_option("--algorithm", o->algorithm,
                       "How ranges are found: least_error, entropy2, entropy, minmax or legacy");
