@@ -103,9 +103,11 @@ void add_quantize(CLI::App& app, Logger& logger) {
       ->delimiter(',')
       ->allow_extra_args(false);
   command->add_option("--block", o->block, "Of int4: elements that have one scale; default 128");
-  command->add_flag("--zero-points,!--no-zero-points", o->zero_points,
-                    "Of int4: scales from the least weight to the largest; of int8: of activations that are hardly "
-                    "ever negative (default on processors)");
+  // By a function, which is called only where one of them is given.
+  command->add_flag_function(
+      "--zero-points,!--no-zero-points", [o](int64_t given) { o->zero_points = given > 0; },
+      "Of int4: scales from the least weight to the largest; of int8: of activations that are hardly "
+      "ever negative (default on processors)");
   command->add_flag("!--no-bias-correction", o->bias_correction, "Of int8: leave biases as they are");
   command->add_option("--budget", o->budget,
                       "Greatest error of the outputs, as 0.5%: the layers that cost the most stay in float");
