@@ -1,12 +1,12 @@
 """wootz.quantize(): models in other formats, against ONNX's checker and ONNX Runtime, and what they cost a network with real weights."""
 import pathlib
 
-import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime
 import pytest
 import wootz
+from block_formats import BLOCKS, in_floats
 from conftest import FIGURES
 from digits_cnn import BATCH, SEED, int8_layers, int8_sums, right, trained  # noqa: F401
 from onnx import TensorProto, helper, numpy_helper
@@ -14,7 +14,6 @@ from onnxruntime.quantization import CalibrationDataReader, CalibrationMethod, Q
 
 OPTIONS = {"backend": "cpu", "timing": "0"}
 FORMATS = ["int8", "fp8", "int4", "nvfp4", "mxfp8", "fp16", "bf16"]
-BLOCKS = {"nvfp4": 16, "mxfp8": 32}
 
 
 @pytest.fixture(autouse=True)
@@ -81,27 +80,6 @@ def distance(a, b):
 LOSSES = {"int8": 0.05, "fp8": 0.15, "int4": 0.25, "nvfp4": 0.15, "mxfp8": 0.05, "fp16": 0.005, "bf16": 0.03}
 
 
-def in_floats(model, path):
-    """The model with the weights that its DequantizeLinear nodes of constants bring back, by numpy; and these."""
-    proto = onnx.load(model)
-    known = {t.name: numpy_helper.to_array(t) for t in proto.graph.initializer}
-    made, nodes = {}, []
-    for node in proto.graph.node:
-        if node.op_type != "DequantizeLinear" or node.input[0] not in known:
-            nodes.append(node)
-            continue
-        how = {a.name: helper.get_attribute_value(a) for a in node.attribute}
-        scale = known[node.input[1]].astype(np.float32)
-        if "block_size" in how:
-            scale = np.repeat(scale, how["block_size"], axis=how["axis"])
-        known[node.output[0]] = made[node.output[0]] = known[node.input[0]].astype(np.float32) * scale
-    used = {i for node in nodes for i in node.input}
-    kept = [t for t in proto.graph.initializer if t.name in used] + [numpy_helper.from_array(v, n) for n, v in made.items() if n in used]
-    graph = helper.make_graph(nodes, "in_floats", proto.graph.input, proto.graph.output, kept)
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)], ir_version=10), path)
-    return str(path), made
-
-
 @pytest.mark.parametrize("form", FORMATS)
 def test_every_format_is_written_checked_and_computed(form, model, samples, tmp_path):
     out = tmp_path / f"{form}.onnx"
@@ -159,49 +137,6 @@ def test_int4_is_what_its_blocks_say(zero_points, model, samples, tmp_path):
     back = (tensors["w2_quantized"].astype(np.float32) - zero) * scale
     assert np.all(np.abs(back - weights) <= scale * (1 if zero_points else 0.501)) and distance(back, weights) < 0.12
     assert distance(ours(out, samples[:2]), theirs(out, samples[:2])) < 1e-4
-
-
-def nearest_e2m1(values):
-    return np.clip(values, -6, 6).astype(ml_dtypes.float4_e2m1fn).astype(np.float32)
-
-
-@pytest.mark.parametrize("form", list(BLOCKS))
-def test_block_formats_are_what_numpy_makes(form, model, tmp_path):
-    out, block = tmp_path / f"{form}.onnx", BLOCKS[form]
-    report = wootz.quantize(model, out, format=form, options=OPTIONS, seed=SEED)
-    written = onnx.load(out)
-    onnx.checker.check_model(written, full_check=True)
-    assert written.opset_import[0].version == {"nvfp4": 23, "mxfp8": 24}[form]
-    stored = {t.name: (t.data_type, numpy_helper.to_array(t)) for t in written.graph.initializer}
-    weights = next(numpy_helper.to_array(t) for t in onnx.load(model).graph.initializer if t.name == "w2")
-    blocks = weights.reshape(10, -1, block)
-    most = np.abs(blocks).max(axis=2)
-    if form == "nvfp4":
-        assert [stored[n][0] for n in ("w2_quantized", "w2_scale", "w2_tensor_scale")] == [TensorProto.FLOAT4E2M1, TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT]
-        of_all = np.abs(weights).max() / np.float32(6 * 448)
-        assert stored["w2_tensor_scale"][1] == of_all
-        plain = np.maximum((most / np.float32(6) / of_all).astype(ml_dtypes.float8_e4m3fn).view(np.uint8).astype(int), 1)
-        least = np.full(most.shape, np.inf)
-        for near in (0, -1, -2, 1, 2, 3, 4, 5):
-            code = plain + near
-            scale = np.clip(code, 1, 0x7e).astype(np.uint8).view(ml_dtypes.float8_e4m3fn).astype(np.float32) * of_all
-            lost = np.square((blocks - nearest_e2m1(blocks / scale[..., None]) * scale[..., None]).astype(np.float64)).sum(axis=2)
-            lost[(code < 1) | (code > 0x7e)] = np.inf
-            least = np.minimum(least, lost)
-        scale = stored["w2_scale"][1].astype(np.float32) * of_all
-        back = nearest_e2m1(blocks / scale[..., None])
-        np.testing.assert_allclose(np.square((blocks - back * scale[..., None]).astype(np.float64)).sum(axis=2), least, rtol=1e-6)
-    else:
-        assert [stored[n][0] for n in ("w2_quantized", "w2_scale")] == [TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E8M0]
-        scale = np.exp2(np.ceil(np.log2(most.astype(np.float64) / 448))).astype(np.float32)
-        np.testing.assert_array_equal(stored["w2_scale"][1].astype(np.float32), scale)
-        back = (blocks / scale[..., None]).astype(ml_dtypes.float8_e4m3fn).astype(np.float32)
-    np.testing.assert_array_equal(stored["w2_quantized"][1].astype(np.float32).reshape(blocks.shape), back)
-    _, made = in_floats(out, tmp_path / "plain.onnx")
-    np.testing.assert_array_equal(made["w2_dequantized"].reshape(blocks.shape), back * scale[..., None])
-    layer = next(layer for layer in report["layers"] if layer["name"] == "product2")
-    assert layer["weight_error"] == pytest.approx(distance(made["w2_dequantized"], weights), rel=1e-4)
-    assert layer["weight_scales"] == pytest.approx([scale.min(), scale.max()], rel=1e-6)
 
 
 @pytest.mark.parametrize("opset", [11, 12])

@@ -164,6 +164,8 @@ class NarrowCall final : public Call {
     return static_cast<const uint8_t*>(args.inputs[1]) + column / kNarrowPanel * s_.panel_bytes();
   }
   NarrowGrid grid(const RunArgs& args, int64_t column) const {
+    if (is_float(weights_))
+      return {block(), static_cast<const float*>(args.inputs[2]) + column * s_.blocks(), nullptr, kNarrowPanel};
     return {block(), static_cast<const float*>(args.inputs[2]) + column,
             zeros_ ? static_cast<const uint8_t*>(args.inputs[3]) + column : nullptr, s_.panels() * kNarrowPanel};
   }
@@ -265,9 +267,9 @@ PackedForm packed_weights(const NarrowShape& s, bool transposed, const HostTenso
           }};
 }
 
-// Scales as f32, times `factor`, zero points as bytes, over whole panels.
+// Scales as f32, zero points as bytes, over whole panels.
 template <class T>
-PackedForm packed_grid(const NarrowShape& s, const HostTensor& source, double factor = 1) {
+PackedForm packed_grid(const NarrowShape& s, const HostTensor& source, double factor) {
   return {static_cast<size_t>(s.grid_size()) * sizeof(T), [s, source, factor](std::span<std::byte> bytes) {
             auto* to = reinterpret_cast<T*>(bytes.data());
             for (int64_t b = 0; b < s.blocks(); ++b)
@@ -278,6 +280,18 @@ PackedForm packed_grid(const NarrowShape& s, const HostTensor& source, double fa
                 else
                   *to++ = c < s.columns ? static_cast<T>(source.get_i64(at)) : T{0};
               }
+            return Status();
+          }};
+}
+
+// The scales of floats: a panel's one after the other, since their blocks are short.
+PackedForm scales_by_panel(const NarrowShape& s, const HostTensor& source, double factor) {
+  return {static_cast<size_t>(s.grid_size()) * sizeof(float), [s, source, factor](std::span<std::byte> bytes) {
+            auto* to = reinterpret_cast<float*>(bytes.data());
+            for (int64_t first = 0; first < s.panels() * kNarrowPanel; first += kNarrowPanel)
+              for (int64_t b = 0; b < s.blocks(); ++b)
+                for (int64_t c = first; c < first + kNarrowPanel; ++c)
+                  *to++ = c < s.columns ? static_cast<float>(source.get_f64(b * s.columns + c) * factor) : 0.0f;
             return Status();
           }};
 }
@@ -296,7 +310,9 @@ class NarrowKernel final : public Kernel {
     const auto& params = problem_.as<GemmParams>();
     if (input == 1) return std::optional(packed_weights(s, params.trans_b, source));
     const double factor = params.alpha * narrow_factor(problem_.inputs[1].dtype);
-    return std::optional(input == 2 ? packed_grid<float>(s, source, factor) : packed_grid<uint8_t>(s, source));
+    if (input == 3) return std::optional(packed_grid<uint8_t>(s, source, 1));
+    return std::optional(is_float(problem_.inputs[1].dtype) ? scales_by_panel(s, source, factor)
+                                                            : packed_grid<float>(s, source, factor));
   }
 
   Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
