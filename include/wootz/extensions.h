@@ -233,14 +233,14 @@ WOOTZ_EXPORT void* wootz_compare_engines(void* a, void* b, const void* batches, 
 WOOTZ_EXPORT void* wootz_comparison_as(const char* comparison, const char* format) WOOTZ_NOEXCEPT;
 
 /// Writes the ONNX model of a file in another number format, with everything else as it is: int8 and fp8 with
-/// QuantizeLinear and DequantizeLinear around activations, by the ranges that they have on the batches, int4 with
-/// weights that DequantizeLinear brings back, fp16 and bf16 with values in 16 bits and inputs and outputs as they were.
-/// `builder` and `config` are an nvinfer1::IBuilder* and IBuilderConfig*, whose options and progress monitor apply to
-/// the networks that are run. `options`: JSON, or null. JSON comes out (docs/quantization.md has the keys), as an
-/// nvinfer1::IHostMemory* that the caller owns; null (and a message) on failure, and no model. Keys:
-///   format        "int8" (default), "fp8", "int4", "fp16", "bf16"; with best several of the first three: "int8,int4";
-///   with
-///                 sparse also "fp32"
+/// QuantizeLinear and DequantizeLinear around activations, by the ranges that they have on the batches, int4,
+/// nvfp4 and mxfp8 with weights that DequantizeLinear brings back, fp16 and bf16 with values in 16 bits and inputs and
+/// outputs as they were. `builder` and `config` are an nvinfer1::IBuilder* and IBuilderConfig*, whose options and
+/// progress monitor apply to the networks that are run. `options`: JSON, or null. JSON comes out (docs/quantization.md
+/// has the keys), as an nvinfer1::IHostMemory* that the caller owns; null (and a message) on failure, and no model.
+/// Keys:
+///   format        "int8" (default), "fp8", "int4", "nvfp4", "mxfp8", "fp16", "bf16"; with best several of the first
+///                 five: "int8,int4"; with sparse also "fp32"
 ///   algorithm     of int8 and fp8: "least_error" (default of int8), "entropy2", "entropy", "minmax" (default of fp8),
 ///                 "legacy"
 ///   keep          names of layers that stay in float

@@ -112,9 +112,9 @@ def quantize(model, output, data=None, format="int8", algorithm=None, keep=None,
     """Writes an ONNX model in another number format to the file `output`, and returns the report as a dictionary.
 
     model: path of an ONNX model. format: "int8" or "fp8" (QuantizeLinear and DequantizeLinear, by the ranges that activations
-    have on the data), "int4" (weights of products in blocks of `block`, with or without zero points), "fp16" or "bf16" (inputs
-    and outputs stay in FP32). data: representative inputs, as build()'s calibration_data; for int4, fp16 and bf16, where they
-    only serve to measure errors, it may be left out for random ones of `seed`. algorithm: "least_error", "entropy2",
+    have on the data), "int4" (weights of products in blocks of `block`, with or without zero points), "nvfp4" or "mxfp8" (the
+    same in floats of 4 and 8 bits, in blocks of 16 and 32), "fp16" or "bf16" (inputs and outputs stay in FP32). data:
+    representative inputs, as build()'s calibration_data; but for int8 and fp8, where they only serve to measure errors, it may be left out for random ones of `seed`. algorithm: "least_error", "entropy2",
     "entropy", "minmax" or "legacy". zero_points: of int8, activations that are hardly ever negative have one (default: on
     processors; not on GPUs, nor for TensorRT, which want i8 around 0). bias_correction: of int8, what rounding moves the means of layers'
     results by is added to their biases, if the outputs are closer to FP32's then (default). keep: names of layers that stay in float. budget: the greatest error of the outputs (0.005, "0.5%"): the layers

@@ -57,6 +57,14 @@ inline bool is_model_float(DType dtype) {
 inline bool is_integer(DType dtype) { return dtype_info(dtype).is_integer; }
 inline bool is_int8(DType dtype) { return dtype == DType::kI8 || dtype == DType::kU8; }
 inline int dtype_bits(DType dtype) { return dtype_info(dtype).bits; }
+// What weights of 4 and 8 bits that stay packed may be, and the scales of their blocks.
+inline bool is_packed_weight(DType dtype) {
+  return dtype == DType::kI4 || dtype == DType::kU4 || is_int8(dtype) || dtype == DType::kF4E2M1 ||
+         dtype == DType::kF8E4M3 || dtype == DType::kF8E5M2;
+}
+inline bool is_packed_scale(DType dtype) {
+  return is_model_float(dtype) || dtype == DType::kF8E4M3 || dtype == DType::kF8E8M0;
+}
 // Bytes that `count` packed elements take; sub-byte types are packed low nibble (pair, ...) first.
 inline size_t dtype_bytes(DType dtype, int64_t count) {
   return (static_cast<size_t>(count) * static_cast<size_t>(dtype_bits(dtype)) + 7) / 8;

@@ -35,6 +35,7 @@ Result<bool> lower_weight_only(LowerContext& ctx, const Node& node) {
   auto& params = step.problem.as<GemmParams>();
   params.trans_b = node.attr_int("trans_b", 0) != 0;
   params.w_block = node.attr_int("block");
+  params.alpha = node.attr_float("alpha", 1);
   WOOTZ_RETURN_IF_ERROR(ctx.finish_step(&node, std::move(step)));
   return true;
 }

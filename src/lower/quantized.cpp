@@ -74,7 +74,7 @@ Result<TensorIndex> LowerContext::wide_weights(const Step& step) {
   for (int64_t i = 0; i < plain.volume(); ++i) {
     const int64_t k = params.trans_b ? i % depth : i / columns, n = params.trans_b ? i / depth : i % columns;
     const int64_t at = k / params.w_block * columns + n;
-    plain.set_f64(i, (w->get_f64(i) - (zero ? zero->get_f64(at) : 0)) * scale->get_f64(at));
+    plain.set_f64(i, (w->get_f64(i) - (zero ? zero->get_f64(at) : 0)) * scale->get_f64(at) * params.alpha);
   }
   return add_constant(program().tensors[step.inputs[1]].name + ".wide", plain);
 }
@@ -87,6 +87,7 @@ Status LowerContext::wide_form(const Node* node, Step step) {
   step.inputs.erase(step.inputs.begin() + 2, step.inputs.begin() + main);
   step.problem.num_main = 2;
   step.problem.as<GemmParams>().w_block = 0;
+  step.problem.as<GemmParams>().alpha = 1;
   return finish_step(node, std::move(step));
 }
 

@@ -1,6 +1,7 @@
 #include "kernels/problem_files.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -102,7 +103,9 @@ Result<HostTensor> drawn(const HostTensor& splat, uint64_t seed) {
   std::mt19937_64 rng(seed);
   for (int64_t i = 0; i < t.volume(); ++i) {
     const double share = static_cast<double>(rng() >> 11) * 0x1p-52 - 1;
-    if (is_float(t.dtype()))
+    if (t.dtype() == DType::kF8E8M0)
+      t.set_f64(i, size * std::exp2(std::floor(share * 3)));  // scales: powers of two
+    else if (is_float(t.dtype()))
       t.set_f64(i, share * size);
     else
       t.set_i64(i, static_cast<int64_t>(share * (size + 0.999)));

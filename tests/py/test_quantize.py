@@ -9,6 +9,7 @@ import onnx
 import onnxruntime
 import pytest
 import wootz
+from block_formats import BLOCKS, in_floats
 from conftest import FIGURES
 from digits_cnn import BATCH, SEED, int8_layers, int8_sums, right, trained  # noqa: F401
 from onnx import TensorProto, helper, numpy_helper
@@ -16,7 +17,7 @@ from onnxruntime.quantization import CalibrationDataReader, CalibrationMethod, Q
 
 OPTIONS = {"backend": "cpu", "timing": "0"}
 WOOTZ = pathlib.Path(os.environ.get("WOOTZ_BUILD_DIR", pathlib.Path(__file__).resolve().parents[2] / "build" / "release")).resolve() / "bin" / "wootz"
-FORMATS = ["int8", "fp8", "int4", "fp16", "bf16"]
+FORMATS = ["int8", "fp8", "int4", "nvfp4", "mxfp8", "fp16", "bf16"]
 
 
 @pytest.fixture(autouse=True)
@@ -80,7 +81,7 @@ def distance(a, b):
 
 
 # A root mean square of what rounding to the format may cost this network's output.
-LOSSES = {"int8": 0.05, "fp8": 0.15, "int4": 0.25, "fp16": 0.005, "bf16": 0.03}
+LOSSES = {"int8": 0.05, "fp8": 0.15, "int4": 0.25, "nvfp4": 0.15, "mxfp8": 0.05, "fp16": 0.005, "bf16": 0.03}
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -95,13 +96,18 @@ def test_every_format_is_written_checked_and_computed(form, model, samples, tmp_
     if form == "int4":
         assert [n for n, layer in layers.items() if layer["in_format"]] == ["product1"]
         assert "20 do not divide its sums of 128" in layers["product2"]["why_not"] and "products" in layers["conv1"]["why_not"]
+    elif form in BLOCKS:
+        assert [n for n, layer in layers.items() if layer["in_format"]] == ["product2"] and layers["product2"]["weight_error"] > 0
+        assert f"{BLOCKS[form]} do not divide its sums of 200" in layers["product1"]["why_not"] and "products" in layers["conv1"]["why_not"]
     else:
         assert all(layer["in_format"] for layer in layers.values())
     x = samples[:2]
     exact = theirs(model, x)
     assert 0 < distance(ours(out, x), exact) <= LOSSES[form]
     assert 0 < report["error"] <= LOSSES[form]
-    if form != "bf16":  # which ONNX Runtime does not compute on the processor
+    if form in BLOCKS:  # which ONNX Runtime does not read
+        assert distance(ours(out, x), theirs(in_floats(out, tmp_path / "plain.onnx")[0], x)) <= 1e-4
+    elif form != "bf16":  # which ONNX Runtime does not compute on the processor
         # Optimized, ONNX Runtime would pool in FP8, which it cannot, and its sums of 8-bit products saturate where the processor has
         # none.
         assert distance(ours(out, x), theirs(out, x, optimized=form not in ("fp8", "int8"))) <= (0.01 if form == "int8" else LOSSES[form] / 5)
@@ -236,6 +242,14 @@ def test_what_is_unfit_is_refused(model, samples, tmp_path):
         wootz.quantize(model, out, data=[], options=OPTIONS)
     with refused("option 'block' is of int4"):
         wootz.quantize(model, out, data=samples, block=3, options=OPTIONS)
+    with refused("option 'block' is of int4; blocks of nvfp4 have 16 elements"):
+        wootz.quantize(model, out, format="nvfp4", block=16, options=OPTIONS)
+    with refused("option 'block' is of int4; blocks of mxfp8 have 32 elements"):
+        wootz.quantize(model, out, format="mxfp8", block=32, options=OPTIONS)
+    with refused("option 'zero_points' is of int4 and int8"):
+        wootz.quantize(model, out, format="mxfp8", zero_points=True, options=OPTIONS)
+    with refused("there are int8, fp8, int4, nvfp4, mxfp8, fp16 and bf16"):
+        wootz.quantize(model, out, format="mxfp4", options=OPTIONS)
     with refused("'algorithm': fp16 has no ranges"):
         wootz.quantize(model, out, data=samples, format="fp16", algorithm="minmax", options=OPTIONS)
     with refused("nothing is quantized: layer 'conv1'"):

@@ -3,11 +3,12 @@ import json
 
 import numpy as np
 import onnx
+import onnx.reference
 import onnxruntime
 import pytest
 import wootz
 from onnx import TensorProto, helper, numpy_helper
-from weight_only_cases import SEED, Product, check
+from weight_only_cases import SEED, FloatProduct, Product, check
 
 OPTIONS = {"backend": "cpu", "timing": "0"}
 WIDTH = 512
@@ -53,6 +54,38 @@ def test_quantize_build_run(tmp_path):
     assert distance(infer(wootz.build(narrow, options=OPTIONS, precision="bf16"), x), infer(packed, x)) < 2e-2
 
 
+@pytest.mark.parametrize("form,smaller", [("nvfp4", 5), ("mxfp8", 3.4)])
+def test_block_formats_build_and_run(form, smaller, tmp_path):
+    print(f"seed: WOOTZ_SEED={SEED}")
+    model, narrow = mlp(tmp_path / "mlp.onnx"), str(tmp_path / f"{form}.onnx")
+    report = wootz.quantize(model, narrow, format=form, options=OPTIONS, seed=SEED)
+    assert report["layers_in_format"] == 2 and 0 < report["error"] < {"nvfp4": 0.15, "mxfp8": 0.05}[form]
+    proto = onnx.load(narrow)
+    onnx.checker.check_model(proto, full_check=True)
+    built = tmp_path / "report.json"
+    packed = wootz.build(narrow, options=OPTIONS, report=built)
+    layers = json.loads(built.read_text())["layers"]
+    assert len(layers) == 2 and all("weight_only" in layer["TacticName"] and layer["Weights"]["Count"] == 2 * WIDTH**2 for layer in layers)
+    wide = wootz.build(model, options=OPTIONS)
+    assert len(wootz.build(narrow, options=OPTIONS)) < len(wide) / smaller
+    x = np.random.default_rng(SEED + 1).standard_normal((3, WIDTH)).astype(np.float32)
+    exact = onnx.reference.ReferenceEvaluator(proto).run(None, {"x": x})[0]
+    assert 0 < distance(infer(packed, x), infer(wide, x)) < 0.2
+    for options in ({}, {"isa": "avx2"}, {"disable_passes": "all"}, {"disable_passes": "fuse_weight_only"}):
+        assert distance(infer(wootz.build(narrow, options={**OPTIONS, **options}), x), exact) < 1e-5, options
+    assert distance(infer(wootz.build(narrow, options=OPTIONS, precision="bf16"), x), exact) < 2e-2
+    profile = {"x": ((1, WIDTH), (300, WIDTH), (300, WIDTH))}
+    proto.graph.input[0].type.tensor_type.shape.dim[0].dim_param = proto.graph.output[0].type.tensor_type.shape.dim[0].dim_param = "rows"
+    many = wootz.build(proto.SerializeToString(), shapes=profile, options=OPTIONS)  # whatever kernel takes many rows
+    assert distance(infer(many, x), exact) < 1e-5
+
+
+@pytest.mark.parametrize("kind,block,scales", [("FLOAT4E2M1", 16, "e4m3"), ("FLOAT8E4M3FN", 32, "e8m0")])
+def test_a_refit_brings_packed_floats(kind, block, scales):
+    print(f"seed: WOOTZ_SEED={SEED}")
+    check_refit(*(FloatProduct(np.random.default_rng([SEED, 8, i]), kind, 256, 64, block, scales, False) for i in range(2)))
+
+
 def test_strongly_typed_half():
     print(f"seed: WOOTZ_SEED={SEED}")
     rng = np.random.default_rng([SEED, 5])
@@ -72,9 +105,12 @@ def test_strongly_typed_half():
     check(infer(plan, x), product.want(x), np.float16)
 
 
-def test_a_refit_brings_packed_weights(tmp_path):
+def test_a_refit_brings_packed_weights():
     print(f"seed: WOOTZ_SEED={SEED}")
-    first, second = (Product(np.random.default_rng([SEED, 7, i]), "INT4", 256, 64, 64, False, False) for i in range(2))
+    check_refit(*(Product(np.random.default_rng([SEED, 7, i]), "INT4", 256, 64, 64, False, False) for i in range(2)))
+
+
+def check_refit(first, second):
     logger = wootz.Logger(wootz.Logger.ERROR)
     builder = wootz.Builder(logger)
     network = builder.create_network(0)

@@ -136,6 +136,12 @@ def test_the_command_line_quantizes(open_model, samples, tmp_path):
     assert report["layers"][0]["why_not"] == "kept in float"
     done = call(WOOTZ, "quantize", open_model, "-o", tmp_path / "no.onnx", *common, "--data", tmp_path / "x.npz", "--keep", "nothing", status=1)
     assert "'nothing' is to stay in float, and is no convolution or product" in done.stderr
+    for form, block in (("nvfp4", 16), ("mxfp8", 32)):
+        done = call(WOOTZ, "quantize", open_model, "-o", tmp_path / f"{form}.onnx", *common, "--format", form)  # without data
+        assert f"1 of 2 layers in {form}" in done.stdout
+        onnx.checker.check_model(str(tmp_path / f"{form}.onnx"), full_check=True)
+        done = call(WOOTZ, "quantize", open_model, "-o", tmp_path / "no.onnx", *common, "--format", form, "--block", 64, status=1)
+        assert f"option 'block' is of int4; blocks of {form} have {block} elements" in done.stderr
     done = call(WOOTZ, "quantize", open_model, "-o", tmp_path / "no.onnx", "--data", tmp_path / "x.npz", "--format", "int3", *common, status=1)
     assert "there is no format 'int3'" in done.stderr
     done = call(WOOTZ, "quantize", open_model, "-o", tmp_path / "no.onnx", "--data", tmp_path / "x.npz", "--device", BACKENDS[0], status=1)

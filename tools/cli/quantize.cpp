@@ -63,7 +63,8 @@ void set_up_request(QuantizeOptions& o, Logger& logger) {
 void quantize(QuantizeOptions& o, Logger& logger) {
   set_up_request(o, logger);
   const std::string options = options_json(o);
-  const bool has_ranges = o.format.find("int8") != std::string::npos || o.format.find("fp8") != std::string::npos;
+  const std::string formats = "," + o.format + ",";
+  const bool has_ranges = formats.find(",int8,") != std::string::npos || formats.find(",fp8,") != std::string::npos;
   if (has_ranges && o.inputs.data.empty())
     throw Usage("--data: " + o.format + " needs representative inputs, from which the ranges of activations are");
   const InputBatches batches(o.inputs, forms_of_model(o.request, logger), logger);
@@ -89,13 +90,14 @@ void quantize(QuantizeOptions& o, Logger& logger) {
 }  // namespace
 
 void add_quantize(CLI::App& app, Logger& logger) {
-  CLI::App* command = app.add_subcommand("quantize", "ONNX model to one in INT8, FP8, INT4, FP16 or BF16");
+  CLI::App* command =
+      app.add_subcommand("quantize", "ONNX model to one in INT8, FP8, INT4, NVFP4, MXFP8, FP16 or BF16");
   auto o = std::make_shared<QuantizeOptions>();
   command->add_option("model", o->request.model, "ONNX model")->required();
   command->add_option("-o,--output", o->output, "Model to write")->required();
-  command->add_option(
-      "--format", o->format,
-      "int8 (default), fp8, int4, fp16 or bf16; with --best several: int8,int4; with --sparse also fp32");
+  command->add_option("--format", o->format,
+                      "int8 (default), fp8, int4, nvfp4, mxfp8, fp16 or bf16; with --best several: int8,int4; with "
+                      "--sparse also fp32");
   add_input_options(*command, o->inputs);
   command->add_option("--algorithm", o->algorithm,
                       "How ranges are found: least_error, entropy2, entropy, minmax or legacy");
@@ -103,8 +105,9 @@ void add_quantize(CLI::App& app, Logger& logger) {
       ->delimiter(',')
       ->allow_extra_args(false);
   command->add_option("--block", o->block, "Of int4: elements that have one scale; default 128");
+  // By a function, which is called only where one of them is given.
   command->add_flag_function(
-      "--zero-points,!--no-zero-points", [o](int64_t n) { o->zero_points = n > 0; },
+      "--zero-points,!--no-zero-points", [o](int64_t given) { o->zero_points = given > 0; },
       "Of int4: scales from the least weight to the largest; of int8: of activations that are hardly "
       "ever negative (default on processors)");
   command->add_flag("!--no-bias-correction", o->bias_correction, "Of int8: leave biases as they are");

@@ -113,7 +113,11 @@ Result<QuantizeOptions> read_options(const char* text) {
     return invalid_argument("option 'algorithm': {} has no ranges of activations",
                             number_format_name(options.rules.format));
   const auto has = [&](NumberFormat one) { return std::count(formats.begin(), formats.end(), one) != 0; };
-  if (json.contains("block") && !has(NumberFormat::kInt4)) return invalid_argument("option 'block' is of int4");
+  if (json.contains("block") && !has(NumberFormat::kInt4))
+    return invalid_argument("option 'block' is of int4{}",
+                            has(NumberFormat::kNvfp4)   ? "; blocks of nvfp4 have 16 elements"
+                            : has(NumberFormat::kMxfp8) ? "; blocks of mxfp8 have 32 elements"
+                                                        : "");
   if (json.contains("zero_points") && !has(NumberFormat::kInt4) && !has(NumberFormat::kInt8))
     return invalid_argument("option 'zero_points' is of int4 and int8");
   if (json.contains("bias_correction") && !has(NumberFormat::kInt8))

@@ -20,8 +20,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (const Node* node = (*graph)->first(); node != nullptr; node = node->next())
       for (const Value* value : node->outputs()) note(*value);
   }
-  for (const NumberFormat format : {NumberFormat::kInt8, NumberFormat::kFp8, NumberFormat::kInt4, NumberFormat::kFp16,
-                                    NumberFormat::kBf16, NumberFormat::kFp32}) {
+  for (const NumberFormat format :
+       {NumberFormat::kInt8, NumberFormat::kFp8, NumberFormat::kInt4, NumberFormat::kNvfp4, NumberFormat::kMxfp8,
+        NumberFormat::kFp16, NumberFormat::kBf16, NumberFormat::kFp32}) {
     rules.format = format;
     rules.zero_points = !rules.zero_points;
     rules.sparse = !rules.sparse || format == NumberFormat::kFp32;

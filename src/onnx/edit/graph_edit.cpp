@@ -13,7 +13,8 @@ using ::onnx::AttributeProto;
 using ::onnx::NodeProto;
 using ::onnx::TensorProto;
 
-constexpr int64_t kIrVersions[][2] = {{13, 7}, {15, 8}, {19, 9}, {21, 10}, {23, 11}};  // of opsets, from these on
+constexpr int64_t kIrVersions[][2] = {{13, 7},  {15, 8},  {19, 9},
+                                      {21, 10}, {23, 11}, {24, 12}};  // of opsets, from these on
 
 }  // namespace
 

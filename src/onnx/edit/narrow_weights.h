@@ -8,8 +8,9 @@ namespace wootz::importer {
 
 struct NarrowWeights {
   HostTensor values, scales;
-  HostTensor zero_points;  // not valid: there are none
-  double error = 0;        // root mean square of what rounding does, as a part of the weights'
+  HostTensor zero_points;   // not valid: there are none
+  HostTensor tensor_scale;  // that the scales are multiples of; not valid: of 1
+  double error = 0;         // root mean square of what rounding does, as a part of the weights'
   double least_scale = 0, largest_scale = 0;
 };
 

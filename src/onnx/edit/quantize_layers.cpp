@@ -2,6 +2,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "onnx/edit/block_formats.h"
 #include "onnx/edit/convert.h"
 #include "onnx/edit/narrow_weights.h"
 
@@ -54,7 +55,6 @@ class LayerQuantizer {
     const auto own = rules_.formats.find(layer);
     return own == rules_.formats.end() ? rules_.format : own->second;
   }
-  static bool weight_only(NumberFormat format) { return format == NumberFormat::kInt4; }
 
   // Why it stays in float; empty: it does not.
   Result<std::string> quantize(NodeProto& node, EditedLayer* layer) {
@@ -64,8 +64,8 @@ class LayerQuantizer {
     if (edit_.constant(node.input(0)) != nullptr) return std::string("both operands are constants");
     if (tensor->data_type() != TensorProto::FLOAT) return std::string("its weights are not in FP32");
     if (tensor->dims_size() < 2) return std::string("its weights are no matrix");
-    const std::string* const source = weight_only(layer->format) ? nullptr : scaled_source(node.input(0));
-    if (!weight_only(layer->format) && source == nullptr) return std::string("no range is known of its activation");
+    const std::string* const source = is_in_blocks(layer->format) ? nullptr : scaled_source(node.input(0));
+    if (!is_in_blocks(layer->format) && source == nullptr) return std::string("no range is known of its activation");
     WOOTZ_ASSIGN_OR_RETURN(const HostTensor weights, edit_.read(*tensor));
     const std::span<const float> values = weights.as<float>();
     if (values.empty()) return std::string("its weights are empty");
@@ -136,33 +136,47 @@ class LayerQuantizer {
   // Along which the output channels lie, or for blocks what a sum goes over.
   static int axis_of(const NodeProto& node, NumberFormat format, int rank) {
     const bool transposed = node.op_type() == "Gemm" && int_attribute(node, "transB", 0) != 0;
-    if (weight_only(format)) return transposed ? rank - 1 : rank - 2;
+    if (is_in_blocks(format)) return transposed ? rank - 1 : rank - 2;
     if (format == NumberFormat::kFp8) return kPerTensor;
     if (node.op_type() == "Conv") return 0;
     if (node.op_type() == "ConvTranspose") return int_attribute(node, "group", 1) == 1 ? 1 : kPerTensor;
     return transposed ? rank - 2 : rank - 1;
   }
 
+  // Elements of a scale; 0: they are not in blocks.
+  int block_of(NumberFormat format) const {
+    return format == NumberFormat::kInt4    ? rules_.block
+           : format == NumberFormat::kNvfp4 ? kNvfp4Block
+           : format == NumberFormat::kMxfp8 ? kMxfp8Block
+                                            : 0;
+  }
+
+  Result<NarrowWeights> made_narrow(const HostTensor& weights, int axis, NumberFormat format) const {
+    switch (format) {
+      case NumberFormat::kInt4: return narrow_blocks(weights, axis, rules_.block, rules_.zero_points);
+      case NumberFormat::kNvfp4: return narrow_nvfp4(weights, axis);
+      case NumberFormat::kMxfp8: return narrow_mxfp8(weights, axis);
+      default: return narrow_channels(weights, format == NumberFormat::kInt8 ? DType::kI8 : DType::kF8E4M3, axis);
+    }
+  }
+
   // The name of the weights as they come back from few bits.
   Result<std::string> narrowed(const NodeProto& node, const HostTensor& weights, EditedLayer* layer, std::string* why) {
     const bool product = node.op_type() == "MatMul" || node.op_type() == "Gemm";
-    const bool in_blocks = weight_only(layer->format);
-    if (in_blocks && (!product || weights.rank() != 2)) {
-      *why = "four bits are for products with a matrix";
+    const int block = block_of(layer->format);
+    if (block > 0 && (!product || weights.rank() != 2)) {
+      *why = "weights in blocks are for products with a matrix";
       return std::string();
     }
     const int axis = axis_of(node, layer->format, weights.rank());
-    if (in_blocks && weights.dims()[axis] % rules_.block != 0) {
-      *why = fmt::format("blocks of {} do not divide its sums of {}", rules_.block, weights.dims()[axis]);
+    if (block > 0 && weights.dims()[axis] % block != 0) {
+      *why = fmt::format("blocks of {} do not divide its sums of {}", block, weights.dims()[axis]);
       return std::string();
     }
     Made& made = weights_[{node.input(1), axis, layer->format}];
     if (made.name.empty()) {
-      const DType type = layer->format == NumberFormat::kInt8 ? DType::kI8 : DType::kF8E4M3;
-      WOOTZ_ASSIGN_OR_RETURN(const NarrowWeights narrow,
-                             in_blocks ? narrow_blocks(weights, axis, rules_.block, rules_.zero_points)
-                                       : narrow_channels(weights, type, axis));
-      made = dequantized(node.input(1), narrow, axis, in_blocks ? rules_.block : 0);
+      WOOTZ_ASSIGN_OR_RETURN(const NarrowWeights narrow, made_narrow(weights, axis, layer->format));
+      made = dequantized(node.input(1), narrow, axis, block);
     }
     layer->weight_error = made.error;
     std::copy(std::begin(made.scales), std::end(made.scales), std::begin(layer->weight_scale));
@@ -178,11 +192,18 @@ class LayerQuantizer {
   Made dequantized(const std::string& name, const NarrowWeights& narrow, int axis, int block) {
     std::vector<std::string> inputs = {edit_.add_constant(name + "_quantized", narrow.values),
                                        edit_.add_constant(name + "_scale", narrow.scales)};
+    if (narrow.tensor_scale.valid()) {
+      const std::string of_all = edit_.add_constant(name + "_tensor_scale", narrow.tensor_scale);
+      const std::string scale = edit_.unique(name + "_scale_dequantized");
+      edit_.add_after("", "DequantizeLinear", {inputs[1], of_all}, scale);
+      inputs[1] = scale;
+    }
     if (narrow.zero_points.valid()) inputs.push_back(edit_.add_constant(name + "_zero_point", narrow.zero_points));
     Made made{edit_.unique(name + "_dequantized"), narrow.error, {narrow.least_scale, narrow.largest_scale}};
     NodeProto* const back = edit_.add_after("", "DequantizeLinear", inputs, made.name);
     if (axis != kPerTensor) set_int(back, "axis", axis);
     if (block > 0) set_int(back, "block_size", block);
+    if (narrow.scales.dtype() == DType::kF8E8M0) set_int(back, "output_dtype", TensorProto::FLOAT);
     return made;
   }
 

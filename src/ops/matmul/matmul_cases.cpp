@@ -1,6 +1,67 @@
+#include <cmath>
+
 #include "ops/cases.h"
 
 namespace wootz::ops {
+namespace {
+
+// Every code that is a number, in an order that mixes them.
+HostTensor codes_of(DType type, const Dims& dims) {
+  Result<HostTensor> made = HostTensor::allocate(type, dims);
+  if (!made.ok()) return {};
+  HostTensor tensor = std::move(made).value();
+  const int64_t codes = int64_t{1} << dtype_bits(type);
+  HostTensor all = *HostTensor::allocate(type, Dims{codes});
+  auto* const bytes = static_cast<uint8_t*>(all.mutable_data());
+  for (int64_t i = 0; i < codes; ++i)
+    if (codes == 256)
+      bytes[i] = static_cast<uint8_t>(i);
+    else if (i % 2 == 0)
+      bytes[i / 2] = static_cast<uint8_t>(i | (i + 1) << 4);
+  for (int64_t i = 0; i < tensor.volume(); ++i) {
+    const double value = all.get_f64(i * 77 % codes);
+    tensor.set_f64(i, std::isfinite(value) ? value : 0);
+  }
+  return tensor;
+}
+
+// Products by packed floats, whose scales may be small floats, too.
+void packed_float_cases(CaseList& list) {
+  struct Case {
+    const char* name;
+    DType x, w, scale;
+    int64_t rows, depth, columns, block;
+    double alpha;
+    bool transposed;
+  };
+  const Case cases[] = {
+      {"e2m1", DType::kF32, DType::kF4E2M1, DType::kF8E4M3, 1, 96, 40, 16, 0.03, false},
+      {"e2m1_transposed", DType::kF32, DType::kF4E2M1, DType::kF8E4M3, 3, 160, 35, 16, 0.25, true},
+      {"e2m1_ragged", DType::kF16, DType::kF4E2M1, DType::kF32, 2, 88, 48, 16, 1, true},
+      {"e2m1_rows", DType::kF32, DType::kF4E2M1, DType::kF8E4M3, 40, 64, 64, 16, 0.1, true},
+      {"e2m1_channel", DType::kF32, DType::kF4E2M1, DType::kF32, 5, 75, 33, 75, 1, false},
+      {"e4m3_scales", DType::kF32, DType::kF8E4M3, DType::kF8E8M0, 1, 288, 64, 32, 1, false},
+      {"e4m3_f16", DType::kF16, DType::kF8E4M3, DType::kF16, 7, 256, 33, 128, 1, true},
+      {"e4m3_rows", DType::kF32, DType::kF8E4M3, DType::kF8E8M0, 19, 264, 70, 32, 1, true},
+      {"e5m2_bf16", DType::kBF16, DType::kF8E5M2, DType::kF32, 2, 256, 48, 64, 1, false},
+  };
+  for (const Case& c : cases) {
+    const Dims blocks{(c.depth + c.block - 1) / c.block, c.columns};
+    HostTensor scale = list.random(c.scale, blocks);
+    for (int64_t i = 0; c.scale == DType::kF8E8M0 && i < scale.volume(); ++i) scale.set_f64(i, std::exp2(i % 5 - 3));
+    const double size = c.w == DType::kF8E5M2 ? 0x1p-12 : c.w == DType::kF8E4M3 ? 0x1p-6 : 1;  // for results of about 1
+    HostTensor x = list.random(c.x, {c.rows, c.depth});
+    for (int64_t i = 0; i < x.volume(); ++i) x.set_f64(i, x.get_f64(i) * size);
+    const Dims w = c.transposed ? Dims{c.columns, c.depth} : Dims{c.depth, c.columns};
+    AttrMap attrs{{"block", c.block}};
+    if (c.transposed) attrs["trans_b"] = int64_t{1};
+    if (c.alpha != 1) attrs["alpha"] = c.alpha;
+    list.add(std::string("matmul/weight_only_") + c.name, "WeightOnlyMatMul",
+             {std::move(x), codes_of(c.w, w), std::move(scale)}, attrs, 1, {false, true, true}, c.depth);
+  }
+}
+
+}  // namespace
 
 void matmul_cases(CaseList& list) {
   struct Case {
@@ -86,6 +147,7 @@ void matmul_cases(CaseList& list) {
     list.add(std::string("matmul/weight_only_") + c.name, "WeightOnlyMatMul", std::move(inputs), attrs, 1,
              {false, true, true, true}, c.depth);
   }
+  packed_float_cases(list);
   list.add("matmul_integer/zero_points", "MatMulInteger",
            {list.random(DType::kU8, {2, 5, 16}, 0, 255), list.random(DType::kI8, {16, 7}, -128, 127),
             HostTensor::scalar<uint8_t>(9), list.random(DType::kI8, {7}, -9, 9)},

@@ -1,5 +1,6 @@
 // WeightOnlyMatMul: floats times a matrix of 4 or 8 bits, of which each block of elements along the sum has a scale and
-// a zero point in every column. The passes make it of a product with a dequantized constant.
+// a zero point in every column. The passes make it of a product with a dequantized constant. Scales may be small floats
+// themselves, of which alpha, a factor of all of them, makes numbers of any size.
 #include "ops/matmul/weight_only.h"
 
 #include <algorithm>
@@ -10,18 +11,16 @@
 namespace wootz::ops {
 namespace {
 
-bool is_narrow(DType type) { return is_integer(type) && (dtype_bits(type) == 4 || dtype_bits(type) == 8); }
-
 // Inputs: x [..., K]; w [K, N], with trans_b [N, K]; scale [blocks, N]; zero points like it, of w's type, or none.
-// Attributes: trans_b; block, the elements along K that share a scale: blocks = ceil(K / block).
+// Attributes: trans_b; block, the elements along K that share a scale: blocks = ceil(K / block); alpha, 1.
 Status infer_product(InferContext& ctx) {
   const Node& node = ctx.node();
   const Shape &x = ctx.shape(0), &w = ctx.shape(1), &scale = ctx.shape(2);
   const int64_t block = node.attr_int("block");
   const bool transposed = node.attr_int("trans_b", 0) != 0;
-  if (!is_float(ctx.dtype(0)) || dtype_bits(ctx.dtype(0)) < 16 || !is_narrow(ctx.dtype(1)))
+  if (!is_float(ctx.dtype(0)) || dtype_bits(ctx.dtype(0)) < 16 || !is_packed_weight(ctx.dtype(1)))
     return ctx.fail("operands of type {} and {}", dtype_name(ctx.dtype(0)), dtype_name(ctx.dtype(1)));
-  if (!is_float(ctx.dtype(2)) || dtype_bits(ctx.dtype(2)) < 16)
+  if (!is_packed_scale(ctx.dtype(2)) && ctx.dtype(2) != DType::kF64)
     return ctx.fail("scales of type {}", dtype_name(ctx.dtype(2)));
   if (block < 1) return ctx.fail("blocks of {} elements", block);
   if (x.empty() || w.size() != 2 || scale.size() != 2)
@@ -40,7 +39,7 @@ Status infer_product(InferContext& ctx) {
   return Status();
 }
 
-// The matrix in numbers, [K, N].
+// The matrix in numbers, [K, N], but for alpha.
 std::vector<double> dequantized(const EvalContext& ctx, int64_t depth, int64_t columns) {
   const int64_t block = ctx.node.attr_int("block");
   const bool transposed = ctx.node.attr_int("trans_b", 0) != 0;
@@ -63,6 +62,7 @@ Status product_reference(EvalContext& ctx) {
   const std::vector<double> w = dequantized(ctx, depth, columns), x = load_f64(ctx.in(0));
   std::vector<double> sums(static_cast<size_t>(y.volume()), 0.0);
   matmul_accumulate(y.volume() / columns, columns, depth, x.data(), w.data(), sums.data());
+  for (double& sum : sums) sum *= ctx.node.attr_float("alpha", 1);
   store_f64(&y, 0, sums);
   return Status();
 }
@@ -73,7 +73,7 @@ const OpDef kWeightOnlyMatMul{
     .name = "WeightOnlyMatMul",
     .min_inputs = 3,
     .max_inputs = 4,
-    .attributes = {{"block", AttrKind::kInt, true}, {"trans_b", AttrKind::kInt}},
+    .attributes = {{"block", AttrKind::kInt, true}, {"trans_b", AttrKind::kInt}, {"alpha", AttrKind::kFloat}},
     .infer = infer_product,
     .reference = product_reference,
     .lowering = Lowering::kGemm,

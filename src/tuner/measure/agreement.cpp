@@ -104,6 +104,13 @@ double longest_column(const Problem& product, std::span<const HostTensor> given)
 // Half a unit of the last place of 1; 0: not a narrow type.
 double rounded_off(DType type) { return type == DType::kF16 ? 0x1p-11 : type == DType::kBF16 ? 0x1p-8 : 0; }
 
+// What packed weights of small floats are multiplied by, at most. (Integers' errors are above those of their scales.)
+double largest_scale(const Problem& product, const std::vector<HostTensor>& inputs) {
+  const auto& gemm = product.as<GemmParams>();
+  if (gemm.w_block == 0 || inputs.size() < 3 || !inputs[2].valid() || !is_float(inputs[1].dtype())) return 1;
+  return largest_magnitude(inputs[2]) * std::fabs(gemm.alpha);
+}
+
 double finite(double noise) { return std::isfinite(noise) ? noise : 0; }
 
 // What rounds a product to 16 bits before its expression reads it, where a kernel goes on in FP32: the expression may
@@ -244,7 +251,8 @@ double cancellation_noise(const Problem& problem, const std::vector<HostTensor>&
     case Family::kNorm: return norm_noise(problem, inputs);
     case Family::kGemm:
       return inputs.size() > 1 && inputs[1].valid()
-                 ? std::max(noise(2, longest_sum(problem)), rounded_product_noise(problem, inputs))
+                 ? std::max(noise(2, longest_sum(problem)) * largest_scale(problem, inputs),
+                            rounded_product_noise(problem, inputs))
                  : 0;
     case Family::kChain:
       return std::max(

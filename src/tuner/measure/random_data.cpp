@@ -24,7 +24,8 @@ Result<HostTensor> random_tensor(DType dtype, const Dims& dims, uint64_t seed, i
   for (int64_t i = 0; i < count; ++i) {
     const uint64_t r = rng() >> 11;  // 53 bits
     if (info.is_float)
-      tensor.set_f64(i, dtype == DType::kF8E8M0 ? 1.0 : static_cast<double>(r) * 0x1p-52 - 1);
+      tensor.set_f64(
+          i, dtype == DType::kF8E8M0 ? static_cast<double>(1 << r % 4) / 8 : static_cast<double>(r) * 0x1p-52 - 1);
     else if (dtype == DType::kBool)
       tensor.set_i64(i, static_cast<int64_t>(r & 1));
     else

@@ -69,8 +69,8 @@ class NarrowCall final : public Call {
         isa_(options.isa),
         slots_(std::max(1, options.threads)),
         type_(p.inputs[0].dtype),
+        weights_(p.inputs[1].dtype),
         zeros_(p.num_main > 3),
-        signed_(p.inputs[1].dtype == DType::kI4),
         dense_(dense_ops(options.isa)),
         ops_(narrow_ops(options.isa, p.inputs[1].dtype)),
         epilogue_(std::move(epilogue)) {
@@ -164,6 +164,8 @@ class NarrowCall final : public Call {
     return static_cast<const uint8_t*>(args.inputs[1]) + column / kNarrowPanel * s_.panel_bytes();
   }
   NarrowGrid grid(const RunArgs& args, int64_t column) const {
+    if (is_float(weights_))
+      return {block(), static_cast<const float*>(args.inputs[2]) + column * s_.blocks(), nullptr, kNarrowPanel};
     return {block(), static_cast<const float*>(args.inputs[2]) + column,
             zeros_ ? static_cast<const uint8_t*>(args.inputs[3]) + column : nullptr, s_.panels() * kNarrowPanel};
   }
@@ -187,7 +189,7 @@ class NarrowCall final : public Call {
         t.out = out + r * stride + c;
         t.stride = stride;
         if (digits != nullptr)
-          narrow_row_by_digits(t, *digits, signed_);
+          narrow_row_by_digits(t, *digits, weights_);
         else
           ops_.rows(t, std::min(kMostNarrowRows, u.rows - r));
       }
@@ -230,8 +232,8 @@ class NarrowCall final : public Call {
   NarrowShape s_;
   Isa isa_;
   int slots_;
-  DType type_;
-  bool zeros_, signed_;
+  DType type_, weights_;
+  bool zeros_;
   const DenseOps& dense_;
   const NarrowOps& ops_;
   Epilogue::Bound epilogue_;
@@ -267,17 +269,29 @@ PackedForm packed_weights(const NarrowShape& s, bool transposed, const HostTenso
 
 // Scales as f32, zero points as bytes, over whole panels.
 template <class T>
-PackedForm packed_grid(const NarrowShape& s, const HostTensor& source) {
-  return {static_cast<size_t>(s.grid_size()) * sizeof(T), [s, source](std::span<std::byte> bytes) {
+PackedForm packed_grid(const NarrowShape& s, const HostTensor& source, double factor) {
+  return {static_cast<size_t>(s.grid_size()) * sizeof(T), [s, source, factor](std::span<std::byte> bytes) {
             auto* to = reinterpret_cast<T*>(bytes.data());
             for (int64_t b = 0; b < s.blocks(); ++b)
               for (int64_t c = 0; c < s.panels() * kNarrowPanel; ++c) {
                 const int64_t at = b * s.columns + c;
                 if constexpr (std::is_same_v<T, float>)
-                  *to++ = c < s.columns ? static_cast<float>(source.get_f64(at)) : 0.0f;
+                  *to++ = c < s.columns ? static_cast<float>(source.get_f64(at) * factor) : 0.0f;
                 else
                   *to++ = c < s.columns ? static_cast<T>(source.get_i64(at)) : T{0};
               }
+            return Status();
+          }};
+}
+
+// The scales of floats: a panel's one after the other, since their blocks are short.
+PackedForm scales_by_panel(const NarrowShape& s, const HostTensor& source, double factor) {
+  return {static_cast<size_t>(s.grid_size()) * sizeof(float), [s, source, factor](std::span<std::byte> bytes) {
+            auto* to = reinterpret_cast<float*>(bytes.data());
+            for (int64_t first = 0; first < s.panels() * kNarrowPanel; first += kNarrowPanel)
+              for (int64_t b = 0; b < s.blocks(); ++b)
+                for (int64_t c = first; c < first + kNarrowPanel; ++c)
+                  *to++ = c < s.columns ? static_cast<float>(source.get_f64(b * s.columns + c) * factor) : 0.0f;
             return Status();
           }};
 }
@@ -293,8 +307,12 @@ class NarrowKernel final : public Kernel {
     const TensorDesc& desc = problem_.inputs[static_cast<size_t>(input)];
     if (source.dtype() != desc.dtype || !(source.dims() == desc.dims))
       return invalid_argument("gemm: {} {} to pack", dtype_name(source.dtype()), source.dims().to_string());
-    if (input == 1) return std::optional(packed_weights(s, problem_.as<GemmParams>().trans_b, source));
-    return std::optional(input == 2 ? packed_grid<float>(s, source) : packed_grid<uint8_t>(s, source));
+    const auto& params = problem_.as<GemmParams>();
+    if (input == 1) return std::optional(packed_weights(s, params.trans_b, source));
+    const double factor = params.alpha * narrow_factor(problem_.inputs[1].dtype);
+    if (input == 3) return std::optional(packed_grid<uint8_t>(s, source, 1));
+    return std::optional(is_float(problem_.inputs[1].dtype) ? scales_by_panel(s, source, factor)
+                                                            : packed_grid<float>(s, source, factor));
   }
 
   Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
@@ -328,12 +346,12 @@ Status weight_only_applies(const Problem& p) {
   const auto main = static_cast<size_t>(std::max(p.num_main, 0));
   if (main < 3 || main > 4 || p.inputs.size() < main || p.outputs.size() != 1)
     return invalid_argument("gemm: {} main inputs of {}", p.num_main, p.inputs.size());
-  if (params.trans_a || params.alpha != 1 || params.has_bias || !params.x_scale.empty())
-    return unsupported("a transposed left side, alpha, a bias or a scale of the data");
+  if (params.trans_a || params.has_bias || !params.x_scale.empty())
+    return unsupported("a transposed left side, a bias or a scale of the data");
   const DType w = p.inputs[1].dtype;
-  if (!is_model_float(p.inputs[0].dtype) || !is_model_float(p.inputs[2].dtype) || (main > 3 && p.inputs[3].dtype != w))
+  if (!is_model_float(p.inputs[0].dtype) || !is_packed_scale(p.inputs[2].dtype) || (main > 3 && p.inputs[3].dtype != w))
     return unsupported("{} by {}", dtype_name(p.inputs[0].dtype), dtype_name(w));
-  if (w != DType::kI4 && w != DType::kU4 && !is_int8(w)) return unsupported("weights of {}", dtype_name(w));
+  if (!is_packed_weight(w) || (is_float(w) && main > 3)) return unsupported("weights of {}", dtype_name(w));
   for (size_t i = 0; i < p.inputs.size(); ++i) {
     const bool packed = i > 0 && i < main;
     if (packed && !p.inputs[i].constant) return unsupported("weights that are not constant");

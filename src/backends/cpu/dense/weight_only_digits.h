@@ -18,6 +18,6 @@ struct RowDigits {
 // numbers. Needs avx512_vnni, as what follows does.
 bool split_row(const float* x, int64_t depth, int64_t block, const RowDigits& to);
 // As NarrowOps::rows of one row.
-void narrow_row_by_digits(const NarrowRows& rows, const RowDigits& x, bool is_signed);
+void narrow_row_by_digits(const NarrowRows& rows, const RowDigits& x, DType weights);
 
 }  // namespace wootz::cpu

@@ -11,10 +11,18 @@ namespace {
 
 constexpr int64_t kVectors = kNarrowPanel / kLanes, kAhead = 2048;  // bytes that are on their way
 
-// Weights as 0 to 15: of a group's even elements, or of its odd ones. Signed ones are 8 higher.
-template <bool kSigned>
+// What stands for 0, and how many steps 1 is.
+constexpr int middle(DType type) { return type == DType::kU4 ? 0 : type == DType::kI4 ? 8 : 12; }
+constexpr float steps(DType type) { return type == DType::kF4E2M1 ? 2 : 1; }
+
+// Weights as integers from 0 on: of a group's even elements, or of its odd ones. Those of E2M1 are looked up.
+template <DType kType>
 inline __m512i unpacked(__m512i bits) {
-  const __m512i low = _mm512_set1_epi8(15), eight = _mm512_set1_epi8(kSigned ? 8 : 0);
+  const __m512i low = _mm512_set1_epi8(15), eight = _mm512_set1_epi8(kType == DType::kI4 ? 8 : 0);
+  if constexpr (kType == DType::kF4E2M1) {
+    const __m128i doubled = _mm_setr_epi8(12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0);
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(doubled), _mm512_and_si512(bits, low));
+  }
   return _mm512_ternarylogic_epi32(bits, low, eight, 0x6a);  // (bits & low) ^ eight
 }
 
@@ -28,7 +36,7 @@ struct Sums {
   __m512i of[kVectors][kDigitPlanes][2];  // by halves, which do not wait for one another
 };
 
-template <bool kSigned>
+template <DType kType>
 inline void add_group(const uint8_t* group, const int8_t* digits, Sums* sums) {
 #pragma GCC unroll 2
   for (int64_t line = 0; line < kVectors; ++line)
@@ -37,8 +45,8 @@ inline void add_group(const uint8_t* group, const int8_t* digits, Sums* sums) {
 #pragma GCC unroll 2
   for (int64_t v = 0; v < kVectors; ++v) {
     const __m512i bits = _mm512_loadu_si512(group + v * 64);
-    w[v][0] = unpacked<kSigned>(bits);
-    w[v][1] = unpacked<kSigned>(_mm512_srli_epi32(bits, 4));
+    w[v][0] = unpacked<kType>(bits);
+    w[v][1] = unpacked<kType>(_mm512_srli_epi32(bits, 4));
   }
 #pragma GCC unroll 3
   for (int64_t p = 0; p < kDigitPlanes; ++p)
@@ -59,7 +67,7 @@ inline __m512 joined(const __m512i (&of)[kDigitPlanes][2]) {
   return sum;
 }
 
-template <bool kSigned>
+template <DType kType>
 void row(const NarrowRows& t, const RowDigits& x) {
   const uint8_t* group = t.weights;
   const int8_t* digits = x.digits;
@@ -71,13 +79,14 @@ void row(const NarrowRows& t, const RowDigits& x) {
       for (int64_t p = 0; p < kDigitPlanes; ++p) sums.of[v][p][0] = sums.of[v][p][1] = _mm512_setzero_si512();
     const int64_t groups = std::min(t.grid.block, t.depth - first) / kNarrowGroup;
     for (int64_t g = 0; g < groups; ++g, group += kNarrowPanel * 4, digits += kDigitPlanes * kNarrowGroup)
-      add_group<kSigned>(group, digits, &sums);
-    const __m512 unit = _mm512_set1_ps(x.unit[block]), of_row = _mm512_set1_ps(x.sum[block]);
+      add_group<kType>(group, digits, &sums);
+    const __m512 unit = _mm512_set1_ps(x.unit[block] / steps(kType));
+    const __m512 of_row = _mm512_set1_ps(x.sum[block]);
 #pragma GCC unroll 2
     for (int64_t v = 0; v < kVectors; ++v) {
       const int64_t at = block * t.grid.stride + v * kLanes;
-      __m512 zero = _mm512_set1_ps(kSigned ? 8 : 0);
-      if (t.grid.zero != nullptr) zero = _mm512_add_ps(zero, zero_points<kSigned>(t.grid.zero + at));
+      __m512 zero = _mm512_set1_ps(middle(kType) / steps(kType));
+      if (t.grid.zero != nullptr) zero = _mm512_add_ps(zero, zero_points<kType == DType::kI4>(t.grid.zero + at));
       const __m512 sum = _mm512_fnmadd_ps(zero, of_row, _mm512_mul_ps(joined(sums.of[v]), unit));
       const __m512 scale = _mm512_loadu_ps(t.grid.scale + at);
       float* const to = t.out + v * kLanes;
@@ -146,11 +155,13 @@ bool split_row(const float* x, int64_t depth, int64_t block, const RowDigits& to
   return true;
 }
 
-void narrow_row_by_digits(const NarrowRows& rows, const RowDigits& x, bool is_signed) {
-  if (is_signed)
-    row<true>(rows, x);
+void narrow_row_by_digits(const NarrowRows& rows, const RowDigits& x, DType weights) {
+  if (weights == DType::kF4E2M1)
+    row<DType::kF4E2M1>(rows, x);
+  else if (weights == DType::kI4)
+    row<DType::kI4>(rows, x);
   else
-    row<false>(rows, x);
+    row<DType::kU4>(rows, x);
 }
 
 }  // namespace wootz::cpu

@@ -24,8 +24,9 @@ constexpr auto kLanes = static_cast<int64_t>(HWY_LANES(float));
 constexpr int64_t kAhead = 2048;  // bytes: the next lines of a panel are on their way while these are computed
 
 // A vector of columns of a group: `element(k)` are the weights of its element k.
-template <bool kSigned>
+template <DType kType>
 struct FourBits {
+  static constexpr bool kSigned = kType == DType::kI4;
   static constexpr int64_t kGroupBytes = kNarrowPanel * kNarrowGroup / 2;
   hn::Vec<U> bits;
 
@@ -37,17 +38,27 @@ struct FourBits {
   static HWY_INLINE V table() {
     alignas(64) static constexpr float kSignedValues[16] = {0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1};
     alignas(64) static constexpr float kValues[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    return hn::Load(F(), kSigned ? kSignedValues : kValues);
+    alignas(64) static constexpr float kFloats[16] = {0,     0.5F,  1,  1.5F,  2,  3,  4,  6,
+                                                      -0.0F, -0.5F, -1, -1.5F, -2, -3, -4, -6};
+    return hn::Load(F(), kType == DType::kF4E2M1 ? kFloats : kSigned ? kSignedValues : kValues);
   }
   template <int kElement>
   HWY_INLINE V element(V values) const {
     return V{_mm512_permutexvar_ps(hn::ShiftRight<4 * kElement>(bits).raw, values.raw)};
   }
 #else
-  static HWY_INLINE V table() { return hn::Zero(F()); }
+  // The sizes of E2M1, which the lowest three bits of a lane look up; the fourth is the sign.
+  static HWY_INLINE V table() {
+    alignas(32) static constexpr float kSizes[8] = {0, 0.5F, 1, 1.5F, 2, 3, 4, 6};
+    return hn::Load(F(), kSizes);
+  }
   template <int kElement>
-  HWY_INLINE V element(V) const {
+  HWY_INLINE V element(V sizes) const {
     const auto top = hn::ShiftLeft<28 - 4 * kElement>(bits);
+    if constexpr (kType == DType::kF4E2M1) {
+      const V size{_mm256_permutevar8x32_ps(sizes.raw, hn::ShiftRight<4 * kElement>(bits).raw)};
+      return hn::Xor(size, hn::And(hn::BitCast(F(), top), hn::SignBit(F())));
+    }
     if constexpr (kSigned)
       return hn::ConvertTo(F(), hn::ShiftRight<28>(hn::BitCast(I(), top)));
     else
@@ -67,6 +78,25 @@ struct EightBits {
   template <int kElement>
   HWY_INLINE V element(V) const {
     return hn::ConvertTo(F(), hn::PromoteTo(I(), hn::LoadU(hn::Rebind<Byte, F>(), from + kElement * kNarrowPanel)));
+  }
+};
+
+// E4M3 and E5M2 as f16 of the same bits. That of E4M3 is 2^-8 of the value, for which the scales stand.
+template <DType kType>
+struct EightBitFloats {
+  static constexpr int64_t kGroupBytes = kNarrowPanel * kNarrowGroup;
+  const int8_t* from;
+
+  HWY_INLINE EightBitFloats(const uint8_t* group, int64_t column)
+      : from(reinterpret_cast<const int8_t*>(group) + column) {}
+  static HWY_INLINE V table() { return hn::Zero(F()); }
+  template <int kElement>
+  HWY_INLINE V element(V) const {
+    const hn::Rebind<int16_t, F> halves;
+    auto bits = hn::PromoteTo(halves, hn::LoadU(hn::Rebind<int8_t, F>(), from + kElement * kNarrowPanel));
+    bits = kType == DType::kF8E5M2 ? hn::ShiftLeft<8>(bits)
+                                   : hn::And(hn::ShiftLeft<7>(bits), hn::Set(halves, static_cast<int16_t>(0xbf80)));
+    return hn::PromoteTo(F(), hn::BitCast(hn::Rebind<hwy::float16_t, F>(), bits));
   }
 };
 
@@ -204,11 +234,27 @@ void widen_all(const void* from, int64_t n, float* to) {
 }  // namespace
 
 const NarrowOps& narrow(DType type) {
-  static constexpr NarrowOps kI4{rows<FourBits<true>, true>, unpack<FourBits<true>, true>};
-  static constexpr NarrowOps kU4{rows<FourBits<false>, false>, unpack<FourBits<false>, false>};
+  using I4 = FourBits<DType::kI4>;
+  using U4 = FourBits<DType::kU4>;
+  using E2M1 = FourBits<DType::kF4E2M1>;
+  using E4M3 = EightBitFloats<DType::kF8E4M3>;
+  using E5M2 = EightBitFloats<DType::kF8E5M2>;
+  static constexpr NarrowOps kI4{rows<I4, true>, unpack<I4, true>};
+  static constexpr NarrowOps kU4{rows<U4, false>, unpack<U4, false>};
   static constexpr NarrowOps kI8{rows<EightBits<true>, true>, unpack<EightBits<true>, true>};
   static constexpr NarrowOps kU8{rows<EightBits<false>, false>, unpack<EightBits<false>, false>};
-  return type == DType::kI4 ? kI4 : type == DType::kU4 ? kU4 : type == DType::kI8 ? kI8 : kU8;
+  static constexpr NarrowOps kE2M1{rows<E2M1, true>, unpack<E2M1, true>};
+  static constexpr NarrowOps kE4M3{rows<E4M3, true>, unpack<E4M3, true>};
+  static constexpr NarrowOps kE5M2{rows<E5M2, true>, unpack<E5M2, true>};
+  switch (type) {
+    case DType::kI4: return kI4;
+    case DType::kU4: return kU4;
+    case DType::kI8: return kI8;
+    case DType::kF4E2M1: return kE2M1;
+    case DType::kF8E4M3: return kE4M3;
+    case DType::kF8E5M2: return kE5M2;
+    default: return kU8;
+  }
 }
 
 void widen(DType type, const void* from, int64_t n, float* to) {

@@ -42,11 +42,14 @@ struct NarrowPiece {
   int64_t wide = 0;
 };
 
+// What the scales are multiplied by: a weight of E4M3 is read as so much less.
+inline float narrow_factor(DType weights) { return weights == DType::kF8E4M3 ? 256.0F : 1.0F; }
+
 struct NarrowOps {
   void (*rows)(const NarrowRows& rows, int64_t count);  // count <= kMostNarrowRows
   void (*unpack)(const NarrowPiece& piece);
 };
-// Of i4, u4, i8 or u8.
+// Of i4, u4, i8, u8, f4e2m1, f8e4m3 or f8e5m2; floats have no zero points.
 const NarrowOps& narrow_ops(Isa isa, DType weights);
 // f16 or bf16 to f32.
 void widen_floats(Isa isa, DType type, const void* from, int64_t n, float* to);

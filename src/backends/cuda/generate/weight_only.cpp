@@ -3,6 +3,7 @@
 #include "backends/cuda/generate/weight_only.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "backend/chain.h"
 #include "backend/operand_dims.h"
@@ -13,10 +14,11 @@
 namespace wootz::cuda {
 namespace {
 
-constexpr int64_t kMostRows = 32, kNarrowBlock = 128, kChunkBytes = 16;
+constexpr int64_t kMostRows = 32, kNarrowBlock = 128, kChunkBytes = 16, kMostScales = 4;
 
 struct Chunked : NarrowProduct {
   int64_t chunk() const { return kChunkBytes * 8 / bits; }  // elements that a thread reads at once
+  int64_t scales() const { return block < depth && block < chunk() ? chunk() / block : 1; }  // of a chunk
   int64_t chunks() const { return (depth + chunk() - 1) / chunk(); }
   size_t weight_bytes() const { return static_cast<size_t>(columns * chunks() * kChunkBytes); }
 };
@@ -60,12 +62,11 @@ Status check_narrow(const Problem& p) {
   const auto main = static_cast<size_t>(std::max(p.num_main, 0));
   if (main < 3 || main > 4 || p.inputs.size() < main || p.outputs.size() != 1)
     return invalid_argument("product of {} operands", p.num_main);
-  if (params.trans_a || params.alpha != 1 || params.has_bias || !params.x_scale.empty())
-    return unsupported("a transposed left side, alpha, a bias or a scale of the data");
+  if (params.trans_a || params.has_bias || !params.x_scale.empty())
+    return unsupported("a transposed left side, a bias or a scale of the data");
   const DType w = p.inputs[1].dtype;
-  if (!is_model_float(p.inputs[0].dtype) || !is_model_float(p.inputs[2].dtype) ||
-      (main > 3 && p.inputs[3].dtype != w) ||
-      (w != DType::kI4 && w != DType::kU4 && w != DType::kI8 && w != DType::kU8))
+  if (!is_model_float(p.inputs[0].dtype) || !is_packed_scale(p.inputs[2].dtype) ||
+      (main > 3 && (p.inputs[3].dtype != w || is_float(w))) || !is_packed_weight(w))
     return unsupported("{} by {}", dtype_name(p.inputs[0].dtype), dtype_name(w));
   for (size_t i = 0; i < p.inputs.size(); ++i) {
     const bool packed = i > 0 && i < main;
@@ -105,10 +106,12 @@ namespace {
 Result<Chunked> describe(const Problem& p, std::span<const Dims> in, const Dims& y) {
   Chunked n;
   WOOTZ_ASSIGN_OR_RETURN(static_cast<NarrowProduct&>(n), narrow_product(p, in, y));
-  if (n.block < n.depth && n.block % n.chunk() != 0)
+  if (n.block < n.depth && n.block % n.chunk() != 0 && (n.chunk() % n.block != 0 || n.scales() > kMostScales))
     return unsupported("blocks of {} elements: no multiple of {}", n.block, n.chunk());
   return n;
 }
+
+int exponent_bits(DType w) { return w == DType::kF4E2M1 ? 2 : w == DType::kF8E4M3 ? 4 : w == DType::kF8E5M2 ? 5 : 0; }
 
 Result<Chunked> at_optimum(const NarrowStep& s) { return describe(s.product, operand_dims(s.product.inputs), s.y); }
 
@@ -187,7 +190,8 @@ Status add_narrow_epilogue(const NarrowStep& step, const BindArgs& args, KernelS
 uint8_t packed_bits(const HostTensor& t, int64_t i) {
   const auto* const bytes = static_cast<const uint8_t*>(t.data());
   const int bits = dtype_bits(t.dtype()), v = bits == 8 ? bytes[i] : bytes[i / 2] >> (i % 2 * 4) & 15;
-  return static_cast<uint8_t>(dtype_info(t.dtype()).is_signed ? v ^ (1 << (bits - 1)) : v);
+  const bool flips = is_integer(t.dtype()) && dtype_info(t.dtype()).is_signed;
+  return static_cast<uint8_t>(flips ? v ^ (1 << (bits - 1)) : v);
 }
 
 namespace {
@@ -240,6 +244,14 @@ Status generate_weight_only(const Problem& problem, const BindArgs& args, std::v
   source.fixed("kWhole", n.depth % n.chunk() == 0);
   source.fixed("kHasZero", zeros);
   source.fixed("kZero", dtype_info(w).is_signed ? 1 << (n.bits - 1) : 0);
+  source.fixed("kExponent", exponent_bits(w));
+  source.fixed("kScales", n.scales());
+  const auto alpha = static_cast<float>(p.as<GemmParams>().alpha);
+  source.fixed("kScaled", alpha != 1);
+  if (alpha != 1)  // an argument, so that products alike share the machine code
+    source.argument("alpha", std::bit_cast<uint32_t>(alpha));
+  else
+    source.number("alpha", 0);
   add_narrow_operands(step, &source);
   const int64_t slices = blocks_for(n.columns, kNarrowBlock / group * columns);
   source.number("columns", n.columns);
@@ -247,7 +259,7 @@ Status generate_weight_only(const Problem& problem, const BindArgs& args, std::v
   source.number("rows", n.rows);
   source.number("chunks", n.chunks());
   source.number("blocks", n.blocks());
-  source.number("block", n.block == n.depth ? n.chunks() : n.block / n.chunk());
+  source.number("block", n.block == n.depth ? n.chunks() : std::max<int64_t>(1, n.block / n.chunk()));
   source.number("slices", slices);
   source.code(
       fmt::format("W_FN u8 zero_point(const Operands& p, s64 at) {{ return {}; }}\n", zeros ? "p.zero[at]" : "0"));

@@ -41,7 +41,7 @@ void add_narrow_operands(const NarrowStep& step, KernelSource* source);
 // expression.
 Status add_narrow_epilogue(const NarrowStep& step, const BindArgs& args, KernelSource* source);
 
-// Element i, from the least on.
+// Element i: integers from the least on, floats as they are.
 uint8_t packed_bits(const HostTensor& values, int64_t i);
 
 }  // namespace wootz::cuda

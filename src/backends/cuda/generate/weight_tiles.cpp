@@ -104,6 +104,8 @@ Division division_of(bool planes, const WeightTiles& n, const Problem& p, bool n
 
 Result<WeightTiles> tiles_of(const Problem& p, std::span<const Dims> in, const Dims& y) {
   WeightTiles n;
+  if (!is_integer(p.inputs[1].dtype) || !is_model_float(p.inputs[2].dtype) || p.as<GemmParams>().alpha != 1)
+    return unsupported("weights of {} by scales of {}", dtype_name(p.inputs[1].dtype), dtype_name(p.inputs[2].dtype));
   WOOTZ_ASSIGN_OR_RETURN(static_cast<NarrowProduct&>(n), narrow_product(p, in, y));
   if (n.bits != 4 || p.inputs[0].dtype == DType::kF32)
     return unsupported("{} by weights of {} bits on tensor cores", dtype_name(p.inputs[0].dtype), n.bits);
