@@ -217,10 +217,23 @@ bool extents_known(const Program& program, ShapeValues* shapes) {
                      [&](const PlanTensor& tensor) { return tensor_dims(tensor, *shapes).has_value(); });
 }
 
+// Where nothing is measured: streams by the steps' estimates, if much of the time goes away by these; else one.
+StepStreams estimated_streams(const StepNeeds& needs, const StreamOptions& options, size_t most) {
+  constexpr double kWorth = 0.87;  // of the time on one stream
+  double all = 0, done = 0;
+  for (const double us : options.us) all += us;
+  StepStreams streams = propose_streams(needs, options.us, most, StreamCosts{3, 4}, &done);
+  const bool worth = done < kWorth * all;
+  options.log->verbose(fmt::format("streams {}: {:.1f} us of {:.1f} by estimates, not measured{}", to_text(streams),
+                                   done, all, worth ? ", chosen" : ""));
+  if (!worth) streams.assign(needs.size(), 0);
+  return streams;
+}
+
 }  // namespace
 
 StepStreams propose_streams(const StepNeeds& needs, const IndexedVector<StepIndex, double>& us, size_t most,
-                            const StreamCosts& costs) {
+                            const StreamCosts& costs, double* done_us) {
   StepStreams stream(needs.size(), 0);
   IndexedVector<StepIndex, double> end(needs.size(), 0);
   std::vector<double> free(most, 0);
@@ -244,6 +257,7 @@ StepStreams propose_streams(const StepNeeds& needs, const IndexedVector<StepInde
     end[s] = begin(best) + us[s];
     free[best] = end[s];
   }
+  if (done_us != nullptr) *done_us = *std::max_element(free.begin(), free.end());
   return stream;
 }
 
@@ -272,7 +286,11 @@ Status choose_streams(const std::shared_ptr<Program>& program, const StreamOptio
   if (options.measure) {
     const std::string network = network_key(*program, needs);
     if (!recall(network, options, &assignments)) {
-      if (options.device == nullptr) return Status();
+      if (options.device == nullptr) {
+        const StepStreams streams = estimated_streams(needs, options, static_cast<size_t>(aux) + 1);
+        for (const StepIndex s : program->steps.indices()) program->steps[s].stream = streams[s];
+        return Status();
+      }
       if (options.before) WOOTZ_RETURN_IF_ERROR(options.before());
       if (const Status measured = measure(program, shapes, options, &assignments); !measured.ok()) {
         options.log->verbose("auxiliary streams could not be measured: " + measured.to_string());

@@ -22,9 +22,10 @@ struct StreamCosts {
 };
 
 // A stream for every step, by list scheduling in the program's order: a step stays where the last of its operands is
-// made, unless another stream (of `most` at all) is free early enough. `needs` as step_needs().
+// made, unless another stream (of `most` at all) is free early enough. `needs` as step_needs(). `done_us`: when the
+// last step ends by that.
 StepStreams propose_streams(const StepNeeds& needs, const IndexedVector<StepIndex, double>& us, size_t most,
-                            const StreamCosts& costs);
+                            const StreamCosts& costs, double* done_us = nullptr);
 
 struct StreamOptions {
   int most = -1;                        // auxiliary streams; -1: as many as gain something, at most three

@@ -17,10 +17,12 @@
 #include <sstream>
 
 #include "backend/problem_text.h"
+#include "backend/sparsity.h"
 #include "backends/cuda/cublaslt/fp8.h"
 #include "backends/cuda/cudnn/describe.h"
 #include "backends/cuda/generate/kernels.h"
 #include "base/testing.h"
+#include "base/two_of_four.h"
 #include "conformance/run_graph_on.h"
 #include "kernels/library.h"
 #include "kernels/lines.h"
@@ -115,6 +117,8 @@ void add_forms(const Problem& p, const std::string& kernel, const Pack& pack, Fo
     sources.push_back(constant ? fixed_values(t) : HostTensor());
     shapes.push_back(constant ? HostTensor::wrap(t.dtype, t.dims, nullptr, nullptr) : HostTensor());
   }
+  for (const SummedWeights& w : summed_weights(p))
+    if (w.sparse) zero_two_of_four(&sources[w.input], w.axis, 1);
   for (size_t i = 0; i < sources.size(); ++i) {
     if (!sources[i].valid()) continue;
     const auto form = pack(static_cast<int>(i), sources), known = pack(static_cast<int>(i), shapes);

@@ -1,8 +1,5 @@
 """wootz.quantize(): models in other formats, against ONNX's checker and ONNX Runtime, and what they cost a network with real weights."""
-import json
-import os
 import pathlib
-import subprocess
 
 import numpy as np
 import onnx
@@ -16,7 +13,6 @@ from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.quantization import CalibrationDataReader, CalibrationMethod, QuantFormat, QuantType, quantize_static
 
 OPTIONS = {"backend": "cpu", "timing": "0"}
-WOOTZ = pathlib.Path(os.environ.get("WOOTZ_BUILD_DIR", pathlib.Path(__file__).resolve().parents[2] / "build" / "release")).resolve() / "bin" / "wootz"
 FORMATS = ["int8", "fp8", "int4", "nvfp4", "mxfp8", "fp16", "bf16"]
 
 
@@ -111,17 +107,6 @@ def test_every_format_is_written_checked_and_computed(form, model, samples, tmp_
         # Optimized, ONNX Runtime would pool in FP8, which it cannot, and its sums of 8-bit products saturate where the processor has
         # none.
         assert distance(ours(out, x), theirs(out, x, optimized=form not in ("fp8", "int8"))) <= (0.01 if form == "int8" else LOSSES[form] / 5)
-
-
-def test_the_command_line_asks_for_what_is_given_alone(model, samples, tmp_path):
-    """Zero points are the device's choice where no flag says otherwise, and no matter of other formats."""
-    np.savez(tmp_path / "x.npz", x=np.abs(samples))
-    wootz_quantize = lambda *how: subprocess.run([str(WOOTZ), "quantize", model, "-o", str(tmp_path / "out.onnx"), "--data", str(tmp_path / "x.npz"), "--device", "cpu", "--json", *how],
-                                                 capture_output=True, text=True, check=True)
-    first = lambda *how: json.loads(wootz_quantize(*how).stdout)["layers"][0]
-    steps = lambda layer: layer["range"] / layer["scale"]
-    assert (steps(first()), steps(first("--zero-points")), steps(first("--no-zero-points"))) == pytest.approx((255, 255, 127), rel=1e-5)
-    assert first("--format", "fp16")["format"] == "fp16"
 
 
 def test_int8_fuses_to_8_bit_steps(model, samples, tmp_path):

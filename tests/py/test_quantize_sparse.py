@@ -7,7 +7,8 @@ import onnx
 import pytest
 import wootz
 from onnx import numpy_helper
-from test_quantize import OPTIONS, SEED, WOOTZ, distance, network, ours, theirs
+from test_quantize import OPTIONS, SEED, distance, network, ours, theirs
+from test_quantize_command import WOOTZ
 
 # Where the sums of a layer's weights lie, as [.., sums].
 AS_SUMS = {"f1": lambda w: np.moveaxis(w, 1, -1), "f2": lambda w: np.moveaxis(w, 1, -1), "w1": np.transpose, "w2": lambda w: w}

@@ -212,6 +212,30 @@ std::vector<Sample> cached_sources() {
   return samples;
 }
 
+// Products by constants with 2:4 zeros, which cases' graphs do not say.
+std::vector<Sample> sparse_sources() {
+  Problem p;
+  p.params = GemmParams{.sparse = true};
+  p.inputs = {tensor(DType::kF16, {330, 896}), tensor(DType::kF16, {896, 296})};
+  p.inputs[1].constant = true;
+  p.outputs = {tensor(DType::kF16, {330, 296})};
+  p.num_main = 2;
+  std::vector<Sample> samples;
+  std::vector<Launch> launches;
+  const Status status = generate_at_optimum(p, &launches);
+  EXPECT_TRUE(status.ok()) << status.to_string();
+  for (Launch& launch : launches) samples.push_back({"product by 2:4 weights", std::move(launch.source)});
+  return samples;
+}
+
+// Of the cases, and of what no case is.
+std::vector<Sample> every_source(uint64_t seed) {
+  std::vector<Sample> samples = all_sources(seed);
+  for (auto* const more : {late_sources, border_sources, mixed_sources, cached_sources, sparse_sources})
+    for (Sample& sample : more()) samples.push_back(std::move(sample));
+  return samples;
+}
+
 // By hand, before and after a change that must leave the sources as they are: writes them to the file $WOOTZ_TEST_OUT.
 TEST(Generated, DISABLED_WriteSources) {
   const char* path = std::getenv("WOOTZ_TEST_OUT");
@@ -228,11 +252,7 @@ TEST(Generated, EveryKernelFileIsUsed) {
   std::set<std::string> unused;
   for (const KernelFile& file : kernel_files()) unused.insert(std::string(file.text.substr(0, file.text.find('\n'))));
   EXPECT_EQ(unused.size(), kernel_files().size()) << "two files begin with the same line";
-  std::vector<Sample> samples = all_sources(test_seed());
-  for (Sample& sample : late_sources()) samples.push_back(std::move(sample));
-  for (Sample& sample : border_sources()) samples.push_back(std::move(sample));
-  for (Sample& sample : mixed_sources()) samples.push_back(std::move(sample));
-  for (Sample& sample : cached_sources()) samples.push_back(std::move(sample));
+  const std::vector<Sample> samples = every_source(test_seed());
   for (const Sample& sample : samples)
     std::erase_if(unused, [&](const std::string& line) { return sample.source.find(line) != std::string::npos; });
   std::erase_if(unused, [](const std::string& line) { return prelude().find(line) != std::string::npos; });
@@ -244,11 +264,7 @@ TEST(Generated, CompilesForEveryArchitectureWithoutSpilling) {
   if (const Result<std::string> version = compiler_version(); !version.ok())
     GTEST_SKIP() << version.status().to_string();
   const uint64_t seed = test_seed();
-  std::vector<Sample> samples = all_sources(seed);
-  for (Sample& sample : late_sources()) samples.push_back(std::move(sample));
-  for (Sample& sample : border_sources()) samples.push_back(std::move(sample));
-  for (Sample& sample : mixed_sources()) samples.push_back(std::move(sample));
-  for (Sample& sample : cached_sources()) samples.push_back(std::move(sample));
+  std::vector<Sample> samples = every_source(seed);
   if (std::getenv("WOOTZ_TEST_CASE") == nullptr) {
     ASSERT_GT(samples.size(), 300u);
   }
@@ -271,7 +287,8 @@ TEST(Generated, CompilesForEveryArchitectureWithoutSpilling) {
       ASSERT_TRUE(stacks.ok() && stacks->count("wootz_kernel") == 1) << s.name << ": " << stacks.status().to_string();
       const uint32_t used = stacks->at("wootz_kernel");
       // Range reduction of the trigonometric functions keeps its table on the stack, and so do f64's power and tangent.
-      // A few registers are let pass: ptxas puts one there in attention with a mask of booleans, and six in a cubic resize.
+      // A few registers are let pass: ptxas puts one there in attention with a mask of booleans, and six in a cubic
+      // resize.
       const bool allowed = used <= 24 || s.source.find("w_sin(") != std::string::npos ||
                            s.source.find("= w_cos(") != std::string::npos ||
                            s.source.find("= w_tan(") != std::string::npos;
