@@ -217,6 +217,21 @@ bool extents_known(const Program& program, ShapeValues* shapes) {
                      [&](const PlanTensor& tensor) { return tensor_dims(tensor, *shapes).has_value(); });
 }
 
+// One stream, unless another assignment is faster by more than a measurement errs.
+size_t fastest(const std::vector<StreamAssignment>& assignments, const Log& log) {
+  constexpr double kWorth = 0.995;  // of the time on one stream
+  size_t best = 0;
+  for (size_t w = 1; w < assignments.size(); ++w)
+    if (!assignments[w].streams.empty() && assignments[w].us < assignments[best].us &&
+        assignments[w].us < kWorth * assignments[0].us)
+      best = w;
+  for (const StreamAssignment& assignment : assignments)
+    if (!assignment.streams.empty())
+      log.verbose(fmt::format("streams {}: {:.1f} us an inference{}", assignment.text, assignment.us,
+                              &assignment == &assignments[best] ? ", chosen" : ""));
+  return best;
+}
+
 // Where nothing is measured: streams by the steps' estimates, if much of the time goes away by these; else one.
 StepStreams estimated_streams(const StepNeeds& needs, const StreamOptions& options, size_t most) {
   constexpr double kWorth = 0.87;  // of the time on one stream
@@ -283,14 +298,13 @@ Status choose_streams(const std::shared_ptr<Program>& program, const StreamOptio
   if (assignments.size() == 1) return Status();  // no two steps can run concurrently
   for (StreamAssignment& assignment : assignments) assignment.text = to_text(assignment.streams);
   size_t best = 0;
-  if (options.measure) {
-    const std::string network = network_key(*program, needs);
-    if (!recall(network, options, &assignments)) {
-      if (options.device == nullptr) {
-        const StepStreams streams = estimated_streams(needs, options, static_cast<size_t>(aux) + 1);
-        for (const StepIndex s : program->steps.indices()) program->steps[s].stream = streams[s];
-        return Status();
-      }
+  const std::string network = network_key(*program, needs);
+  const bool known = options.measure && recall(network, options, &assignments);
+  if (!known && (!options.measure || options.device == nullptr)) {
+    if (options.most < 0) assignments[0].streams = estimated_streams(needs, options, static_cast<size_t>(aux) + 1);
+    best = options.most < 0 ? 0 : 1;
+  } else {
+    if (!known) {
       if (options.before) WOOTZ_RETURN_IF_ERROR(options.before());
       if (const Status measured = measure(program, shapes, options, &assignments); !measured.ok()) {
         options.log->verbose("auxiliary streams could not be measured: " + measured.to_string());
@@ -298,17 +312,7 @@ Status choose_streams(const std::shared_ptr<Program>& program, const StreamOptio
       }
       WOOTZ_RETURN_IF_ERROR(remember(network, options, assignments));
     }
-    constexpr double kWorth = 0.995;  // of the time on one stream
-    for (size_t w = 1; w < assignments.size(); ++w)
-      if (!assignments[w].streams.empty() && assignments[w].us < assignments[best].us &&
-          assignments[w].us < kWorth * assignments[0].us)
-        best = w;
-    for (const StreamAssignment& assignment : assignments)
-      if (!assignment.streams.empty())
-        options.log->verbose(fmt::format("streams {}: {:.1f} us an inference{}", assignment.text, assignment.us,
-                                         &assignment == &assignments[best] ? ", chosen" : ""));
-  } else if (options.most > 0) {
-    best = 1;
+    best = fastest(assignments, *options.log);
   }
   for (const StepIndex s : program->steps.indices()) program->steps[s].stream = assignments[best].streams[s];
   return Status();

@@ -29,7 +29,7 @@ StepStreams propose_streams(const StepNeeds& needs, const IndexedVector<StepInde
 
 struct StreamOptions {
   int most = -1;                        // auxiliary streams; -1: as many as gain something, at most three
-  bool measure = true;                  // false: a proposal is taken untried where `most` asks for streams, else none
+  bool measure = true;                  // else, and without a device or the cache's times: by `us`
   IndexedVector<StepIndex, double> us;  // of the program's steps
   std::shared_ptr<Device> device;       // to measure on; null: not here, only the cache can tell
   std::function<Status()> before;       // called before something is measured; null: nothing

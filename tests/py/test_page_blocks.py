@@ -149,6 +149,11 @@ def test_a_quantized_model_is_written(folder):
     assert "<html" in (folder / "int8.html").read_text()
 
 
+def test_a_pruned_model_is_written_and_built(folder):
+    shell(folder, "docs/quantization.md", 3)
+    assert (folder / "sparse.onnx").stat().st_size and (folder / "model.plan").stat().st_size
+
+
 def test_python_calibrates_quantizes_and_compares(folder):
     """The blocks of three pages, one after the other: the plan of the first is what the last one compares with."""
     code = ["import numpy as np", "import wootz", "samples = np.load('samples.npz')['x']", BLOCKS["docs/quantization.md", "python", 1],
