@@ -68,7 +68,10 @@ bool worth_sparse(const HostTensor& weights, int axis) {
          weights.volume() >= kFewest && is_two_of_four(weights, axis) && !all_zero(weights);
 }
 
-bool uses_sparsity(const Tactic& tactic) { return tactic.kernel.find("_sparse_") != std::string::npos; }
+bool uses_sparsity(const Tactic& tactic) {
+  const auto says = [](const std::string& text) { return text.find("_sparse_") != std::string::npos; };
+  return says(tactic.kernel) || says(tactic.config);
+}
 
 const char* sparsity_text(const Problem& problem, const Tactic& tactic) {
   if (!has_sparse_weights(problem)) return "";

@@ -29,7 +29,7 @@ bool has_sparse_weights(const Problem& problem);
 // Whether these weights may be marked and it is worth it: fours are whole, they are not few, and not all are 0.
 bool worth_sparse(const HostTensor& weights, int axis);
 
-// By the name of the kernel, as of every variant.
+// By the name of the kernel, or of one of two that compute parts of the step.
 bool uses_sparsity(const Tactic& tactic);
 
 // "2:4 weights, zeros left out", "2:4 weights, computed as dense ones"; "": it has none.

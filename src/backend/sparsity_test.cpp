@@ -68,6 +68,9 @@ TEST(Sparsity, TextsOfDenseProblemsSayNothing) {
   EXPECT_STREQ(sparsity_text(product(false, false), {"generated", "gemm_generated_sparse_f16", ""}), "");
   EXPECT_STREQ(sparsity_text(product(false, true), {"generated", "gemm_generated_sparse_f16", ""}),
                "2:4 weights, zeros left out");
+  EXPECT_STREQ(
+      sparsity_text(product(false, true), {"apart", "chain_apart", "cudnn:conv|generated:conv_generated_sparse_f16"}),
+      "2:4 weights, zeros left out");
   EXPECT_STREQ(sparsity_text(product(false, true), {"cublaslt", "gemm", ""}), "2:4 weights, computed as dense ones");
 }
 
