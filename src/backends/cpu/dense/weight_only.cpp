@@ -7,6 +7,7 @@
 #include "backend/operand_dims.h"
 #include "backends/cpu/dense/blocks.h"
 #include "backends/cpu/dense/weight_only_digits.h"
+#include "backends/cpu/dense/weight_only_pack.h"
 #include "backends/cpu/dense/weight_only_tile.h"
 #include "backends/cpu/function_kernel.h"
 #include "base/half.h"
@@ -17,19 +18,7 @@ namespace {
 constexpr int64_t kFewRows = 16;  // up to which unpacking for each eight of them is faster than through the cache
 constexpr int64_t kPart = 256;    // elements along the sum that are unpacked at once
 
-int64_t multiple(int64_t n, int64_t of) { return ceil_div(n, of) * of; }
 size_t line_bytes(int64_t bytes) { return static_cast<size_t>(multiple(bytes, 64)); }
-
-struct NarrowShape {
-  int64_t rows = 0, depth = 0, columns = 0, block = 0;
-  int bits = 4;
-  int64_t padded() const { return multiple(depth, kNarrowGroup); }
-  int64_t panels() const { return ceil_div(columns, kNarrowPanel); }
-  int64_t blocks() const { return ceil_div(depth, block); }
-  int64_t panel_bytes() const { return padded() * kNarrowPanel * bits / 8; }
-  size_t weight_bytes() const { return static_cast<size_t>(panels() * panel_bytes()); }
-  int64_t grid_size() const { return blocks() * panels() * kNarrowPanel; }
-};
 
 Result<NarrowShape> shape_of(const Problem& p, std::span<const Dims> in, const Dims& y) {
   const auto& params = p.as<GemmParams>();
@@ -62,6 +51,21 @@ Result<NarrowShape> optimum(const Problem& p) {
   return shape_of(p, in, p.outputs[0].dims);
 }
 
+// Floats' scales of 8 bits stay as they are.
+NarrowScale kind_of(const Problem& p) {
+  const DType scale = p.inputs[2].dtype;
+  if (!is_float(p.inputs[1].dtype)) return NarrowScale::kF32;
+  return scale == DType::kF8E4M3   ? NarrowScale::kE4M3
+         : scale == DType::kF8E8M0 ? NarrowScale::kE8M0
+                                   : NarrowScale::kF32;
+}
+
+// Of what the scales' bytes are read as.
+float factor_of(const Problem& p) {
+  const double own = kind_of(p) == NarrowScale::kE4M3 ? kE4M3Factor : 1;
+  return static_cast<float>(p.as<GemmParams>().alpha * narrow_factor(p.inputs[1].dtype) * own);
+}
+
 class NarrowCall final : public Call {
  public:
   NarrowCall(const Problem& p, const KernelOptions& options, const NarrowShape& shape, Epilogue::Bound epilogue)
@@ -70,6 +74,8 @@ class NarrowCall final : public Call {
         slots_(std::max(1, options.threads)),
         type_(p.inputs[0].dtype),
         weights_(p.inputs[1].dtype),
+        scales_(kind_of(p)),
+        factor_(factor_of(p)),
         zeros_(p.num_main > 3),
         dense_(dense_ops(options.isa)),
         ops_(narrow_ops(options.isa, p.inputs[1].dtype)),
@@ -164,10 +170,16 @@ class NarrowCall final : public Call {
     return static_cast<const uint8_t*>(args.inputs[1]) + column / kNarrowPanel * s_.panel_bytes();
   }
   NarrowGrid grid(const RunArgs& args, int64_t column) const {
-    if (is_float(weights_))
-      return {block(), static_cast<const float*>(args.inputs[2]) + column * s_.blocks(), nullptr, kNarrowPanel};
-    return {block(), static_cast<const float*>(args.inputs[2]) + column,
-            zeros_ ? static_cast<const uint8_t*>(args.inputs[3]) + column : nullptr, s_.panels() * kNarrowPanel};
+    const int64_t first = is_float(weights_) ? column * s_.blocks() : column;
+    const void* const scale =
+        static_cast<const std::byte*>(args.inputs[2]) + static_cast<size_t>(first) * scale_bytes(scales_);
+    if (is_float(weights_)) return {block(), scale, nullptr, kNarrowPanel, scales_, factor_};
+    return {block(),
+            scale,
+            zeros_ ? static_cast<const uint8_t*>(args.inputs[3]) + column : nullptr,
+            s_.panels() * kNarrowPanel,
+            scales_,
+            factor_};
   }
 
   void by_rows(const RunArgs& args, const DenseUnit& u, const float* x, const float* sums, const RowDigits* digits,
@@ -233,68 +245,14 @@ class NarrowCall final : public Call {
   Isa isa_;
   int slots_;
   DType type_, weights_;
+  NarrowScale scales_;
+  float factor_;
   bool zeros_;
   const DenseOps& dense_;
   const NarrowOps& ops_;
   Epilogue::Bound epilogue_;
   DenseBlocks blocks_;
 };
-
-uint8_t nibble(const uint8_t* from, int64_t i) { return static_cast<uint8_t>((from[i / 2] >> (i % 2 * 4)) & 15); }
-
-void pack_panel(const NarrowShape& s, bool transposed, const uint8_t* from, int64_t panel, uint8_t* to) {
-  const int64_t first = panel * kNarrowPanel, count = std::min(kNarrowPanel, s.columns - first);
-  std::memset(to, 0, static_cast<size_t>(s.panel_bytes()));
-  for (int64_t k = 0; k < s.depth; ++k)
-    for (int64_t c = 0; c < count; ++c) {
-      const int64_t at = transposed ? (first + c) * s.depth + k : k * s.columns + first + c;
-      if (s.bits == 8)
-        to[k * kNarrowPanel + c] = from[at];
-      else
-        to[(k / kNarrowGroup * kNarrowPanel + c) * 4 + k % kNarrowGroup / 2] |=
-            static_cast<uint8_t>(nibble(from, at) << (k % 2 * 4));
-    }
-}
-
-PackedForm packed_weights(const NarrowShape& s, bool transposed, const HostTensor& source) {
-  return {s.weight_bytes(), [s, transposed, source](std::span<std::byte> bytes) {
-            parallel_for(s.panels(), 1, [&](int64_t begin, int64_t end) {
-              for (int64_t panel = begin; panel < end; ++panel)
-                pack_panel(s, transposed, static_cast<const uint8_t*>(source.data()), panel,
-                           reinterpret_cast<uint8_t*>(bytes.data()) + panel * s.panel_bytes());
-            });
-            return Status();
-          }};
-}
-
-// Scales as f32, zero points as bytes, over whole panels.
-template <class T>
-PackedForm packed_grid(const NarrowShape& s, const HostTensor& source, double factor) {
-  return {static_cast<size_t>(s.grid_size()) * sizeof(T), [s, source, factor](std::span<std::byte> bytes) {
-            auto* to = reinterpret_cast<T*>(bytes.data());
-            for (int64_t b = 0; b < s.blocks(); ++b)
-              for (int64_t c = 0; c < s.panels() * kNarrowPanel; ++c) {
-                const int64_t at = b * s.columns + c;
-                if constexpr (std::is_same_v<T, float>)
-                  *to++ = c < s.columns ? static_cast<float>(source.get_f64(at) * factor) : 0.0f;
-                else
-                  *to++ = c < s.columns ? static_cast<T>(source.get_i64(at)) : T{0};
-              }
-            return Status();
-          }};
-}
-
-// The scales of floats: a panel's one after the other, since their blocks are short.
-PackedForm scales_by_panel(const NarrowShape& s, const HostTensor& source, double factor) {
-  return {static_cast<size_t>(s.grid_size()) * sizeof(float), [s, source, factor](std::span<std::byte> bytes) {
-            auto* to = reinterpret_cast<float*>(bytes.data());
-            for (int64_t first = 0; first < s.panels() * kNarrowPanel; first += kNarrowPanel)
-              for (int64_t b = 0; b < s.blocks(); ++b)
-                for (int64_t c = first; c < first + kNarrowPanel; ++c)
-                  *to++ = c < s.columns ? static_cast<float>(source.get_f64(b * s.columns + c) * factor) : 0.0f;
-            return Status();
-          }};
-}
 
 class NarrowKernel final : public Kernel {
  public:
@@ -310,9 +268,9 @@ class NarrowKernel final : public Kernel {
     const auto& params = problem_.as<GemmParams>();
     if (input == 1) return std::optional(packed_weights(s, params.trans_b, source));
     const double factor = params.alpha * narrow_factor(problem_.inputs[1].dtype);
-    if (input == 3) return std::optional(packed_grid<uint8_t>(s, source, 1));
-    return std::optional(is_float(problem_.inputs[1].dtype) ? scales_by_panel(s, source, factor)
-                                                            : packed_grid<float>(s, source, factor));
+    if (input == 3) return std::optional(packed_zero_points(s, source));
+    if (!is_float(problem_.inputs[1].dtype)) return std::optional(packed_scales(s, source, factor));
+    return std::optional(scales_by_panel(s, source, kind_of(problem_), factor));
   }
 
   Result<std::unique_ptr<Call>> bind(const BindArgs& args) const override {
@@ -321,7 +279,8 @@ class NarrowKernel final : public Kernel {
     for (size_t i = 1; i < static_cast<size_t>(problem_.num_main); ++i)
       if (!(args.inputs[i] == problem_.inputs[i].dims)) return invalid_argument("other weights than were packed");
     WOOTZ_ASSIGN_OR_RETURN(const NarrowShape s, shape_of(problem_, args.inputs, args.outputs[0]));
-    const size_t grid = static_cast<size_t>(s.grid_size()), sizes[] = {0, s.weight_bytes(), grid * sizeof(float), grid};
+    const size_t grid = static_cast<size_t>(s.grid_size()),
+                 sizes[] = {0, s.weight_bytes(), grid * scale_bytes(kind_of(problem_)), grid};
     for (size_t i = 1; i < static_cast<size_t>(problem_.num_main); ++i)
       if (i < args.constant_bytes.size() && args.constant_bytes[i] != sizes[i])
         return corrupt("gemm: {} bytes of packed operand {}, {} are needed", args.constant_bytes[i], i, sizes[i]);

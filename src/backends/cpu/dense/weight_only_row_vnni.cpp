@@ -32,6 +32,21 @@ inline __m512 zero_points(const uint8_t* zero) {
   return _mm512_cvtepi32_ps(kSigned ? _mm512_cvtepi8_epi32(bytes) : _mm512_cvtepu8_epi32(bytes));
 }
 
+// As of weight_only_tile.cpp.
+inline __m512 scales_at(const NarrowGrid& grid, int64_t at) {
+  if (grid.kind == NarrowScale::kF32) return _mm512_loadu_ps(static_cast<const float*>(grid.scale) + at);
+  const __m128i codes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(static_cast<const uint8_t*>(grid.scale) + at));
+  __m512 values;
+  if (grid.kind == NarrowScale::kE4M3) {
+    const __m256i bits = _mm256_slli_epi16(_mm256_cvtepi8_epi16(codes), 7);
+    values = _mm512_cvtph_ps(_mm256_and_si256(bits, _mm256_set1_epi16(static_cast<int16_t>(0xbf80))));
+  } else {
+    const __m512i bits = _mm512_slli_epi32(_mm512_cvtepu8_epi32(codes), 23);
+    values = _mm512_castsi512_ps(_mm512_max_epu32(bits, _mm512_set1_epi32(0x400000)));
+  }
+  return _mm512_mul_ps(values, _mm512_set1_ps(grid.factor));
+}
+
 struct Sums {
   __m512i of[kVectors][kDigitPlanes][2];  // by halves, which do not wait for one another
 };
@@ -88,7 +103,7 @@ void row(const NarrowRows& t, const RowDigits& x) {
       __m512 zero = _mm512_set1_ps(middle(kType) / steps(kType));
       if (t.grid.zero != nullptr) zero = _mm512_add_ps(zero, zero_points<kType == DType::kI4>(t.grid.zero + at));
       const __m512 sum = _mm512_fnmadd_ps(zero, of_row, _mm512_mul_ps(joined(sums.of[v]), unit));
-      const __m512 scale = _mm512_loadu_ps(t.grid.scale + at);
+      const __m512 scale = scales_at(t.grid, at);
       float* const to = t.out + v * kLanes;
       _mm512_storeu_ps(to, block == 0 ? _mm512_mul_ps(sum, scale) : _mm512_fmadd_ps(sum, scale, _mm512_loadu_ps(to)));
     }

@@ -81,6 +81,27 @@ struct EightBits {
   }
 };
 
+// E4M3 as f16 of the same bits, which is 2^-8 of the value.
+HWY_INLINE V e4m3_by_256(const uint8_t* from) {
+  const hn::Rebind<int16_t, F> halves;
+  const auto codes = hn::LoadU(hn::Rebind<int8_t, F>(), reinterpret_cast<const int8_t*>(from));
+  const auto bits =
+      hn::And(hn::ShiftLeft<7>(hn::PromoteTo(halves, codes)), hn::Set(halves, static_cast<int16_t>(0xbf80)));
+  return hn::PromoteTo(F(), hn::BitCast(hn::Rebind<hwy::float16_t, F>(), bits));
+}
+
+// Powers of two; the least is below the normal numbers.
+HWY_INLINE V e8m0(const uint8_t* from) {
+  const auto codes = hn::PromoteTo(U(), hn::LoadU(hn::Rebind<uint8_t, F>(), from));
+  return hn::BitCast(F(), hn::Max(hn::ShiftLeft<23>(codes), hn::Set(U(), 0x400000U)));
+}
+
+HWY_INLINE V scales_at(const NarrowGrid& grid, int64_t at) {
+  if (grid.kind == NarrowScale::kF32) return hn::LoadU(F(), static_cast<const float*>(grid.scale) + at);
+  const auto* const from = static_cast<const uint8_t*>(grid.scale) + at;
+  return hn::Mul(grid.kind == NarrowScale::kE4M3 ? e4m3_by_256(from) : e8m0(from), hn::Set(F(), grid.factor));
+}
+
 // E4M3 and E5M2 as f16 of the same bits. That of E4M3 is 2^-8 of the value, for which the scales stand.
 template <DType kType>
 struct EightBitFloats {
@@ -159,7 +180,7 @@ HWY_INLINE void some_rows(const NarrowRows& t, int64_t row, int64_t column) {
 #pragma GCC unroll 4
     for (int v = 0; v < kV; ++v) {
       const int64_t at = block * t.grid.stride + column + v * kLanes;
-      const V scale = hn::LoadU(F(), t.grid.scale + at);
+      const V scale = scales_at(t.grid, at);
       const V zero = t.grid.zero == nullptr ? hn::Zero(F()) : zero_points<kSigned>(t.grid.zero + at);
 #pragma GCC unroll 8
       for (int i = 0; i < kM; ++i) {
@@ -205,7 +226,7 @@ void unpack(const NarrowPiece& t) {
     // What is beyond `length` lies in the next part of the panel, or after the last: those are written afterwards.
     for (int64_t k = t.first; k < t.first + t.length; k += kNarrowGroup, to += kNarrowGroup * t.wide) {
       const int64_t at = k / t.grid.block * t.grid.stride + column;
-      const V scale = hn::LoadU(F(), t.grid.scale + at);
+      const V scale = scales_at(t.grid, at);
       const V shift =
           t.grid.zero == nullptr ? hn::Zero(F()) : hn::Neg(hn::Mul(zero_points<kSigned>(t.grid.zero + at), scale));
       const W w(t.weights + k / kNarrowGroup * W::kGroupBytes, column);

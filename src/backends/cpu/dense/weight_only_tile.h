@@ -13,13 +13,18 @@ namespace wootz::cpu {
 // 32 bits of 4, the first element in the lowest; of 8 bits, elements follow one another, a byte for each column.
 inline constexpr int64_t kNarrowPanel = 32, kNarrowGroup = 8, kMostNarrowRows = 8;
 
+// Scales as they lie in memory: floats, or bytes of E4M3 or E8M0, which `factor` is to be multiplied with.
+enum class NarrowScale : uint8_t { kF32, kE4M3, kE8M0 };
+
 // What is known of a panel's columns, by block: scales, and zero points of the weights' own sign in 8 bits, or null.
 // Blocks are `stride` apart.
 struct NarrowGrid {
   int64_t block = 0;  // elements, a multiple of a group
-  const float* scale = nullptr;
+  const void* scale = nullptr;
   const uint8_t* zero = nullptr;
   int64_t stride = 0;
+  NarrowScale kind = NarrowScale::kF32;
+  float factor = 1;  // of bytes
 };
 
 struct NarrowRows {
@@ -42,8 +47,9 @@ struct NarrowPiece {
   int64_t wide = 0;
 };
 
-// What the scales are multiplied by: a weight of E4M3 is read as so much less.
-inline float narrow_factor(DType weights) { return weights == DType::kF8E4M3 ? 256.0F : 1.0F; }
+// What the scales are multiplied by: a weight of E4M3, and a scale of it, are read as so much less.
+inline constexpr float kE4M3Factor = 256;
+inline float narrow_factor(DType weights) { return weights == DType::kF8E4M3 ? kE4M3Factor : 1.0F; }
 
 struct NarrowOps {
   void (*rows)(const NarrowRows& rows, int64_t count);  // count <= kMostNarrowRows
