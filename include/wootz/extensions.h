@@ -252,10 +252,9 @@ WOOTZ_EXPORT void* wootz_comparison_as(const char* comparison, const char* forma
 ///                 to their biases, if the outputs' error is less then; default true
 ///   budget        the greatest error of the outputs: the layers that cost the most stay in float
 ///   sensitivity   true: what each layer alone costs is measured, also without a budget
-///   sparse        "2:4": of each four weights along the sum (K of a product, input channels of a convolution's tap)
-///   the
-///                 two smallest become 0, in layers that have the format; BuilderFlag::kSPARSE_WEIGHTS makes use of it.
-///                 With format "fp32" nothing else changes
+///   sparse        "2:4": of each four weights along the sum (K of a product, input channels of a convolution's
+///                 tap) the two smallest become 0, in layers that have the format; BuilderFlag::kSPARSE_WEIGHTS makes
+///                 use of it. With format "fp32" nothing else changes
 ///   best          true: each layer has the format that was measured to be the fastest, or stays in float
 /// wootz_quantization_as: such a report as "text" or as "html", a page for a browser.
 WOOTZ_EXPORT void* wootz_quantize(void* builder, void* config, const char* model, const char* output,

@@ -11,11 +11,9 @@ namespace {
 
 constexpr int64_t kFewest = 512;  // elements
 
-bool is_plain_float(DType type) { return type == DType::kF32 || type == DType::kF16 || type == DType::kBF16; }
-
 bool holds_weights(const Problem& p, int rank) {
-  return p.num_main >= 2 && p.inputs.size() >= 2 && p.inputs[1].constant && is_plain_float(p.inputs[0].dtype) &&
-         is_plain_float(p.inputs[1].dtype) && p.inputs[1].dims.rank() == rank;
+  return p.num_main >= 2 && p.inputs.size() >= 2 && p.inputs[1].constant && is_model_float(p.inputs[0].dtype) &&
+         is_model_float(p.inputs[1].dtype) && p.inputs[1].dims.rank() == rank;
 }
 
 void add_shifted(const Problem& part, size_t shift, std::vector<SummedWeights>* weights) {

@@ -298,7 +298,7 @@ Status choose_streams(const std::shared_ptr<Program>& program, const StreamOptio
   if (assignments.size() == 1) return Status();  // no two steps can run concurrently
   for (StreamAssignment& assignment : assignments) assignment.text = to_text(assignment.streams);
   size_t best = 0;
-  const std::string network = network_key(*program, needs);
+  const std::string network = options.measure ? network_key(*program, needs) : std::string();
   const bool known = options.measure && recall(network, options, &assignments);
   if (!known && (!options.measure || options.device == nullptr)) {
     if (options.most < 0) assignments[0].streams = estimated_streams(needs, options, static_cast<size_t>(aux) + 1);

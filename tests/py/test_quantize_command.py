@@ -6,20 +6,9 @@ import subprocess
 
 import numpy as np
 import pytest
-from digits_cnn import SEED
-from test_quantize import network
+from test_quantize import model, samples  # noqa: F401
 
 WOOTZ = pathlib.Path(os.environ.get("WOOTZ_BUILD_DIR", pathlib.Path(__file__).resolve().parents[2] / "build" / "release")).resolve() / "bin" / "wootz"
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    return network(tmp_path_factory.mktemp("command") / "model.onnx")
-
-
-@pytest.fixture(scope="module")
-def samples():
-    return np.random.default_rng(SEED + 1).normal(0, 1, (8, 8, 8, 8)).astype(np.float32)
 
 
 def test_the_command_line_asks_for_what_is_given_alone(model, samples, tmp_path):

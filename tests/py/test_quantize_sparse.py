@@ -7,21 +7,11 @@ import onnx
 import pytest
 import wootz
 from onnx import numpy_helper
-from test_quantize import OPTIONS, SEED, distance, network, ours, theirs
+from test_quantize import OPTIONS, SEED, distance, model, network, ours, samples, theirs  # noqa: F401
 from test_quantize_command import WOOTZ
 
 # Where the sums of a layer's weights lie, as [.., sums].
 AS_SUMS = {"f1": lambda w: np.moveaxis(w, 1, -1), "f2": lambda w: np.moveaxis(w, 1, -1), "w1": np.transpose, "w2": lambda w: w}
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    return network(tmp_path_factory.mktemp("sparse") / "model.onnx")
-
-
-@pytest.fixture(scope="module")
-def samples():
-    return np.random.default_rng(SEED + 1).normal(0, 1, (8, 8, 8, 8)).astype(np.float32)
 
 
 def tensors(path):

@@ -15,10 +15,6 @@ constexpr float kLargestE2M1 = 6, kLargestE4M3 = 448;
 constexpr int kLargestCode = 0x7e;  // of E4M3: above it is NaN
 constexpr uint8_t kOne = 0x38;      // of E4M3
 
-struct Squares {
-  double all = 0, lost = 0;
-};
-
 // The blocks along an axis, which are gathered: element i of block b is at `first(b) + i * inner`.
 struct Blocks {
   int64_t extent = 1, inner = 1, length = 1, count = 0;
@@ -98,13 +94,10 @@ void summarize(const HostTensor& weights, double factor, const Blocks& blocks, N
     made->least_scale = std::min(made->least_scale, scale);
     made->largest_scale = std::max(made->largest_scale, scale);
     for (int64_t i = 0, at = blocks.first(b); i < blocks.length; ++i, at += blocks.inner) {
-      const double value = weights.as<float>()[static_cast<size_t>(at)];
-      const double lost = value - made->values.get_f64(at) * scale;
-      squares.all += value * value;
-      squares.lost += lost * lost;
+      squares.add(weights.as<float>()[static_cast<size_t>(at)], made->values.get_f64(at) * scale);
     }
   }
-  made->error = squares.all == 0 ? 0 : std::sqrt(squares.lost / squares.all);
+  made->error = squares.error();
 }
 
 }  // namespace

@@ -11,16 +11,6 @@ namespace {
 
 constexpr double kLargestF8 = 448, kLargestF16 = 65504;
 
-// The sum of squares of weights and of their errors.
-struct Squares {
-  double all = 0, lost = 0;
-  void add(double value, double rounded) {
-    all += value * value;
-    lost += (value - rounded) * (value - rounded);
-  }
-  double error() const { return all == 0 ? 0 : std::sqrt(lost / all); }
-};
-
 // Which scale an element has: the tensor is `outer` x `extent` x `inner`, and the scales `outer` x `extent / block` x
 // `inner`, or `extent` where each place of the axis has one.
 struct Places {

@@ -1,10 +1,22 @@
 // Weights rounded to few bits, with the scales that bring them back.
 #pragma once
 
+#include <cmath>
+
 #include "base/tensor.h"
 #include "onnx/edit/format_rules.h"
 
 namespace wootz::importer {
+
+// The sum of squares of weights and of their errors.
+struct Squares {
+  double all = 0, lost = 0;
+  void add(double value, double rounded) {
+    all += value * value;
+    lost += (value - rounded) * (value - rounded);
+  }
+  double error() const { return all == 0 ? 0 : std::sqrt(lost / all); }
+};
 
 struct NarrowWeights {
   HostTensor values, scales;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/two_of_four.h"
 #include "ops/infer.h"
 #include "ops/interpreter.h"
 #include "ops/registry.h"
@@ -130,12 +131,6 @@ struct WeightOnly {
   int64_t depth = 0, block = 0;
   std::optional<Grid> scale, zero;  // no zero: they are all 0
 };
-
-bool all_zero(const HostTensor& t) {
-  for (int64_t i = 0; i < t.volume(); ++i)
-    if (t.get_f64(i) != 0) return false;
-  return true;
-}
 
 // Kernels need not care for what is no number.
 bool all_finite(const HostTensor& weights) {

@@ -60,10 +60,10 @@ NarrowScale kind_of(const Problem& p) {
                                    : NarrowScale::kF32;
 }
 
-// Of what the scales' bytes are read as.
-float factor_of(const Problem& p) {
+// What scales are multiplied by: of bytes, what they are read as.
+double factor_of(const Problem& p) {
   const double own = kind_of(p) == NarrowScale::kE4M3 ? kE4M3Factor : 1;
-  return static_cast<float>(p.as<GemmParams>().alpha * narrow_factor(p.inputs[1].dtype) * own);
+  return p.as<GemmParams>().alpha * narrow_factor(p.inputs[1].dtype) * own;
 }
 
 class NarrowCall final : public Call {
@@ -75,7 +75,7 @@ class NarrowCall final : public Call {
         type_(p.inputs[0].dtype),
         weights_(p.inputs[1].dtype),
         scales_(kind_of(p)),
-        factor_(factor_of(p)),
+        factor_(static_cast<float>(factor_of(p))),
         zeros_(p.num_main > 3),
         dense_(dense_ops(options.isa)),
         ops_(narrow_ops(options.isa, p.inputs[1].dtype)),
@@ -265,9 +265,8 @@ class NarrowKernel final : public Kernel {
     const TensorDesc& desc = problem_.inputs[static_cast<size_t>(input)];
     if (source.dtype() != desc.dtype || !(source.dims() == desc.dims))
       return invalid_argument("gemm: {} {} to pack", dtype_name(source.dtype()), source.dims().to_string());
-    const auto& params = problem_.as<GemmParams>();
-    if (input == 1) return std::optional(packed_weights(s, params.trans_b, source));
-    const double factor = params.alpha * narrow_factor(problem_.inputs[1].dtype);
+    if (input == 1) return std::optional(packed_weights(s, problem_.as<GemmParams>().trans_b, source));
+    const double factor = factor_of(problem_);
     if (input == 3) return std::optional(packed_zero_points(s, source));
     if (!is_float(problem_.inputs[1].dtype)) return std::optional(packed_scales(s, source, factor));
     return std::optional(scales_by_panel(s, source, kind_of(problem_), factor));

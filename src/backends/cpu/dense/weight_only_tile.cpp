@@ -113,10 +113,10 @@ struct EightBitFloats {
   static HWY_INLINE V table() { return hn::Zero(F()); }
   template <int kElement>
   HWY_INLINE V element(V) const {
-    const hn::Rebind<int16_t, F> halves;
-    auto bits = hn::PromoteTo(halves, hn::LoadU(hn::Rebind<int8_t, F>(), from + kElement * kNarrowPanel));
-    bits = kType == DType::kF8E5M2 ? hn::ShiftLeft<8>(bits)
-                                   : hn::And(hn::ShiftLeft<7>(bits), hn::Set(halves, static_cast<int16_t>(0xbf80)));
+    const int8_t* const codes = from + kElement * kNarrowPanel;
+    if constexpr (kType == DType::kF8E4M3) return e4m3_by_256(reinterpret_cast<const uint8_t*>(codes));
+    const auto bits =
+        hn::ShiftLeft<8>(hn::PromoteTo(hn::Rebind<int16_t, F>(), hn::LoadU(hn::Rebind<int8_t, F>(), codes)));
     return hn::PromoteTo(F(), hn::BitCast(hn::Rebind<hwy::float16_t, F>(), bits));
   }
 };

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "backend/operand_dims.h"
+#include "backend/sparsity.h"
 #include "backends/cuda/generate/families.h"
 #include "backends/cuda/generate/fed.h"
 #include "backends/cuda/generate/tile_cost.h"
@@ -32,12 +33,6 @@ struct SparseProduct {
   }
 };
 
-bool is_sparse(const Problem& p) {
-  if (const auto* gemm = p.as_if<GemmParams>()) return gemm->sparse;
-  const auto* const conv = p.as_if<ConvParams>();
-  return conv != nullptr && conv->sparse;
-}
-
 TensorView view_of_values(const SparseProduct& p, DType type, int64_t lines) {
   TensorView view = view_of_columns(p.image(), type, lines);
   view.extents = {p.stages() * kPlaces, p.teams() * kTeamColumns, 1, 1};
@@ -56,7 +51,7 @@ TensorView view_of_choices(const SparseProduct& p, DType type, int64_t columns) 
 }
 
 Result<SparseProduct> describe(const Problem& problem, const BindArgs& args) {
-  if (!is_sparse(problem)) return unsupported("weights that are not known to be 2:4");
+  if (!has_sparse_weights(problem)) return unsupported("weights that are not known to be 2:4");
   if (problem.is(Family::kChain)) return unsupported("a chain");
   SparseProduct p;
   BindArgs shapes{args.inputs, args.outputs, {}};  // packed weights are of another form
