@@ -95,6 +95,34 @@ TEST(Deviceless, APlanForAnH200IsBuiltWithItsMachineCode) {
   EXPECT_TRUE((*plain)->native.empty());
 }
 
+// A network of one expression over batches up to 40, tuned for `optimum`.
+size_t code_of_batches(int optimum, int least, int most) {
+  Bench b;
+  ITensor* const x = b.network->addInput("x", DataType::kFLOAT, Dims2(-1, 100));
+  IActivationLayer* const y = b.network->addActivation(*x, ActivationType::kSIGMOID);
+  ISoftMaxLayer* const z = b.network->addSoftMax(*y->getOutput(0));
+  z->setAxes(2);
+  b.network->markOutput(*z->getOutput(0));
+  b.profile("x", {least, 100}, {optimum, 100}, {most, 100});
+  EXPECT_EQ(wootz_config_set_option(b.config.get(), "device", "h200"), 0);
+  Owned<IHostMemory> plan(b.builder->buildSerializedNetwork(*b.network, *b.config));
+  EXPECT_NE(plan, nullptr) << b.logger.errors();
+  if (plan == nullptr) return 0;
+  const auto* bytes = static_cast<const std::byte*>(plan->data());
+  const auto program = wootz::read_plan({bytes, bytes + plan->size()});
+  EXPECT_TRUE(program.ok()) << program.status().to_string();
+  return program.ok() ? (*program)->native.size() : 0;
+}
+
+// Of each kernel for the optimum, for one image and for any other number.
+TEST(Deviceless, APlanForManyBatchSizesHasTheCodeOfAll) {
+  NEEDS(wootz::cuda::compiler_version());
+  const size_t alone = code_of_batches(8, 8, 8), some = code_of_batches(8, 8, 40), all = code_of_batches(8, 1, 40);
+  EXPECT_GE(alone, 1u);
+  EXPECT_EQ(some, 2 * alone);
+  EXPECT_GT(all, some);
+}
+
 // A cache that was made on the device decides, with tactics that nobody here would have offered too.
 TEST(Deviceless, ATimingCacheOfTheDeviceDecides) {
   NEEDS(wootz::cuda::compiler_version());

@@ -20,7 +20,10 @@ bool differs(const TensorDesc& t, const Dims& bound) { return t.dtype != DType::
 }  // namespace
 
 bool transient(const Problem& p, const BindArgs& args) {
-  if (!p.passing) return false;
+  const auto open = [](const TensorDesc& t) { return t.dynamic(); };
+  if (!p.passing && std::none_of(p.inputs.begin(), p.inputs.end(), open) &&
+      std::none_of(p.outputs.begin(), p.outputs.end(), open))
+    return false;
   for (size_t i = 0; i < p.inputs.size() && i < args.inputs.size(); ++i)
     if (differs(p.inputs[i], args.inputs[i])) return true;
   for (size_t o = 0; o < p.outputs.size() && o < args.outputs.size(); ++o)

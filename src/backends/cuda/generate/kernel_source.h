@@ -13,7 +13,8 @@ namespace wootz::cuda {
 
 inline constexpr int kBlock = 256;  // threads of a block, of most kernels
 
-// Bound to extents that one run found and the next need not have.
+// Bound to other extents than it is tuned for: those that one run found and the next need not have, or others of a
+// profile than its optimum.
 bool transient(const Problem& problem, const BindArgs& args);
 
 // Operands at kVector neighbours: lines that read them, and the source of each at neighbour k.

@@ -182,7 +182,7 @@ Result<int64_t> add_patches(const Problem& p, const BindArgs& args, int results,
                             std::vector<Launch>* launches) {
   WOOTZ_ASSIGN_OR_RETURN(Strip s, depthwise_strip(p, args, results));
   const auto size = static_cast<int64_t>(dtype_bytes(p.inputs[0].dtype, 1));
-  if ((size != 2 && !has_scales(p)) || transient(p, args))
+  if ((size != 2 && !has_scales(p)) || (p.passing && transient(p, args)))
     return unsupported("patches of elements of {} bytes, or of other extents each time", size);
   if (zero_of(p) != 0) return unsupported("patches of bytes with a zero point");
   if (s.dilation_h != 1 || s.dilation_w != 1 || s.stride_h > 2 || s.stride_w > 2 || s.kernel_h > 7 || s.kernel_w > 7)
