@@ -22,22 +22,33 @@ double noise_of(const OpCase& c) {
   return cancellation_noise(sums, term, c.reduction);
 }
 
-HostTensor CaseList::random(DType dtype, const Dims& dims, double low, double high) {
+HostTensor CaseList::filled(DType dtype, const Dims& dims, FunctionRef<double()> real, double low, double high) {
   Result<HostTensor> made = HostTensor::allocate(dtype, dims);
   if (!made.ok()) return {};
   HostTensor tensor = std::move(made).value();
-  std::normal_distribution<double> normal(0, 1);
   std::uniform_int_distribution<int64_t> integer(static_cast<int64_t>(low), static_cast<int64_t>(high));
   std::uniform_int_distribution<int> coin(0, 1);
   for (int64_t i = 0; i < tensor.volume(); ++i) {
     if (is_float(dtype))
-      tensor.set_f64(i, normal(rng_));
+      tensor.set_f64(i, real());
     else if (dtype == DType::kBool)
       tensor.set_i64(i, coin(rng_));
     else
       tensor.set_i64(i, dtype_info(dtype).is_signed ? integer(rng_) : std::abs(integer(rng_)));
   }
   return tensor;
+}
+
+HostTensor CaseList::random(DType dtype, const Dims& dims) {
+  std::normal_distribution<double> normal(0, 1);
+  return filled(
+      dtype, dims, [&] { return normal(rng_); }, -4, 4);
+}
+
+HostTensor CaseList::random(DType dtype, const Dims& dims, double low, double high) {
+  std::uniform_real_distribution<double> uniform(low, high);
+  return filled(
+      dtype, dims, [&] { return uniform(rng_); }, low, high);
 }
 
 void CaseList::add(std::string name, std::string_view op_name, std::vector<HostTensor> inputs, AttrMap attrs,

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "ir/graph.h"
 
 namespace wootz {
@@ -28,8 +29,10 @@ class CaseList {
   explicit CaseList(uint64_t seed) : rng_(seed) {}
   std::mt19937_64& rng() { return rng_; }
 
-  // Random tensors: floats from a normal distribution, integers from [low, high], bool from {0, 1}.
-  HostTensor random(DType dtype, const Dims& dims, double low = -4, double high = 4);
+  // Random tensors: floats from a normal distribution, integers from [-4, 4], bool from {0, 1}.
+  HostTensor random(DType dtype, const Dims& dims);
+  // Floats and integers from [low, high], of unsigned types their magnitudes.
+  HostTensor random(DType dtype, const Dims& dims, double low, double high);
   // A one-node graph over inputs of the given tensors; constants[i] true makes input i an initializer.
   void add(std::string name, std::string_view op, std::vector<HostTensor> inputs, AttrMap attrs = {},
            int num_outputs = 1, std::vector<bool> constants = {}, int64_t reduction = 1);
@@ -37,6 +40,8 @@ class CaseList {
   const std::vector<OpCase>& cases() const { return cases_; }
 
  private:
+  HostTensor filled(DType dtype, const Dims& dims, FunctionRef<double()> real, double low, double high);
+
   std::mt19937_64 rng_;
   std::vector<OpCase> cases_;
 };
