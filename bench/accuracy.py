@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What INT8 and BF16 cost networks with real weights, beside ONNX Runtime's static quantization with the same samples.
 
-    python bench/accuracy.py [--only ppocr_rec,minilm,digits] [--ways int8,bf16,sparse,ort] [--fonts FOLDER,...] [--digits FILE] [--json FILE]
+    python bench/accuracy.py [--only ppocr_rec,minilm,digits] [--ways int8,dynamic,bf16,sparse,ort] [--fonts FOLDER,...] [--digits FILE] [--json FILE]
 
 Lines of text are drawn in the fonts that the folders hold (default: those of the system) and in Pillow's. The digits are those in a wheel of
 scikit-learn, or in its folder. A row is a network in one precision, its score and how far that is below FP32's; "bar" is how far it may be. "sparse"
@@ -52,6 +52,24 @@ def quantized(task, folder):
 
     wootz.quantize(str(task.model), folder / "int8.onnx", data=task.batches(task.samples), shapes=task.shapes(), options={"backend": "cpu", "timing": "0"})
     return ours(task, model=folder / "int8.onnx")
+
+
+def by_rows(task, folder):
+    """Scales for each row, found while the model runs: without samples."""
+    import wootz
+
+    wootz.quantize(str(task.model), folder / "dynamic.onnx", dynamic=True, shapes=task.shapes(), options={"backend": "cpu", "timing": "0"})
+    return ours(task, model=folder / "dynamic.onnx")
+
+
+def dynamic_by_them(task, folder):
+    """ONNX Runtime's quantize_dynamic: a scale for each tensor, found while the model runs; computed by it."""
+    import onnxruntime
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    quantize_dynamic(str(task.model), str(folder / "theirs.onnx"), weight_type=QuantType.QInt8)
+    session = onnxruntime.InferenceSession(str(folder / "theirs.onnx"), providers=["CPUExecutionProvider"])
+    return lambda feeds: session.run(None, feeds)[0]
 
 
 def pruned(task, folder, form):
@@ -126,6 +144,9 @@ def ways_of(task, chosen, folder):
         ways += [("int8", name, lambda name=name: ours(task, calibration_data=task.batches(task.samples), calibration_algorithm=name)) for name in ALGORITHMS]
     if "bf16" in chosen:
         ways.append(("bf16", "flag" if FLAGS & {"avx512_bf16", "amx_bf16"} else "model", lambda: in_bf16(task, folder)))
+    if "dynamic" in chosen:
+        ways.append(("int8", "quantize --dynamic", lambda: by_rows(task, folder)))
+        ways.append(("int8", "ONNX Runtime, quantize_dynamic", lambda: dynamic_by_them(task, folder)))
     if "sparse" in chosen:
         ways += [(form, "quantize, 2:4", lambda form=form: pruned(task, folder, form)) for form in ("fp32", "int8")]
     if "ort" in chosen:

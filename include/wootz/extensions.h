@@ -239,8 +239,8 @@ WOOTZ_EXPORT void* wootz_comparison_as(const char* comparison, const char* forma
 /// progress monitor apply to the networks that are run. `options`: JSON, or null. JSON comes out (docs/quantization.md
 /// has the keys), as an nvinfer1::IHostMemory* that the caller owns; null (and a message) on failure, and no model.
 /// Keys:
-///   format        "int8" (default), "fp8", "int4", "nvfp4", "mxfp8", "fp16", "bf16"; with best several of the first
-///                 five: "int8,int4"; with sparse also "fp32"
+///   format        "int8" (default), "int8-dynamic" (see dynamic), "fp8", "int4", "nvfp4", "mxfp8", "fp16", "bf16";
+///                 with best several of the first six: "int8,int4"; with sparse also "fp32"
 ///   algorithm     of int8 and fp8: "least_error" (default of int8), "entropy2", "entropy", "minmax" (default of fp8),
 ///                 "legacy"
 ///   keep          names of layers that stay in float
@@ -255,6 +255,9 @@ WOOTZ_EXPORT void* wootz_comparison_as(const char* comparison, const char* forma
 ///   sparse        "2:4": of each four weights along the sum (K of a product, input channels of a convolution's
 ///                 tap) the two smallest become 0, in layers that have the format; BuilderFlag::kSPARSE_WEIGHTS makes
 ///                 use of it. With format "fp32" nothing else changes
+///   dynamic       true: int8 is int8-dynamic: each row of an activation (each token) has a scale of its own, which is
+///                 found while the model runs, so that batches only serve to measure errors. For products with a
+///                 constant matrix; convolutions stay in float
 ///   best          true: each layer has the format that was measured to be the fastest, or stays in float
 /// wootz_quantization_as: such a report as "text" or as "html", a page for a browser.
 WOOTZ_EXPORT void* wootz_quantize(void* builder, void* config, const char* model, const char* output,

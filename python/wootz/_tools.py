@@ -108,22 +108,24 @@ def _budget(budget):
 
 
 def quantize(model, output, data=None, format="int8", algorithm=None, keep=None, block=None, zero_points=None, bias_correction=None, budget=None,
-             sensitivity=False, best=False, shapes=None, options=None, seed=None, batches=None, report=None, logger=None, sparse=None):
+             sensitivity=False, best=False, shapes=None, options=None, seed=None, batches=None, report=None, logger=None, sparse=None,
+             dynamic=False):
     """Writes an ONNX model in another number format to the file `output`, and returns the report as a dictionary.
 
     model: path of an ONNX model. format: "int8" or "fp8" (QuantizeLinear and DequantizeLinear, by the ranges that activations
     have on the data), "int4" (weights of products in blocks of `block`, with or without zero points), "nvfp4" or "mxfp8" (the
     same in floats of 4 and 8 bits, in blocks of 16 and 32), "fp16" or "bf16" (inputs and outputs stay in FP32). data:
-    representative inputs, as build()'s calibration_data; but for int8 and fp8, where they only serve to measure errors, it may be left out for random ones of `seed`. algorithm: "least_error", "entropy2",
+    representative inputs, as build()'s calibration_data; where they only serve to measure errors, which is not so for int8 (without `dynamic`) and fp8, it may be left out for random ones of `seed`. algorithm: "least_error", "entropy2",
     "entropy", "minmax" or "legacy". zero_points: of int8, activations that are hardly ever negative have one (default: on
     processors; not on GPUs, nor for TensorRT, which want i8 around 0). bias_correction: of int8, what rounding moves the means of layers'
     results by is added to their biases, if the outputs are closer to FP32's then (default). keep: names of layers that stay in float. budget: the greatest error of the outputs (0.005, "0.5%"): the layers
     that cost the most stay in float. sensitivity: measure what each layer alone costs. best: each layer has the format
     that was measured to be the fastest, of several in `format` ("int8,int4"), or stays in float. shapes: {input: shape} of dynamic inputs. options: of builds, as build() takes them. batches: most of
     them. report: file for the report as a page (.html). sparse: "2:4": of each four weights along the sum the two smallest become 0, which
-    kernels may leave out (build(sparse_weights=True)); with format "fp32" nothing else changes.
+    kernels may leave out (build(sparse_weights=True)); with format "fp32" nothing else changes. dynamic: int8 by a scale for each row of an
+    activation (each token), found while the model runs: no data are needed; products with constant matrices take part, convolutions do not.
     """
-    if data is None and {"int8", "fp8"} & set(format.split(",")):
+    if data is None and ({"fp8"} if dynamic else {"int8", "fp8"}) & set(format.split(",")):
         raise ValueError(f"data: {format} needs representative inputs, from which the ranges of activations are")
     logger = logger or _wootz.Logger(_wootz.ILogger.Severity.ERROR)
     builder = _wootz.Builder(logger)
@@ -143,7 +145,7 @@ def quantize(model, output, data=None, format="int8", algorithm=None, keep=None,
         config.set_option(key, value)
     asked = {"format": format, "algorithm": algorithm, "keep": None if keep is None else list(keep), "block": block,
              "zero_points": zero_points, "bias_correction": bias_correction, "budget": _budget(budget), "sensitivity": sensitivity, "best": best,
-             "sparse": sparse}
+             "sparse": sparse, "dynamic": dynamic or None}
     _wootz._take_errors()  # those of earlier calls
     text = _wootz._quantize(builder, config, os.fspath(model), os.fspath(output), given,
                             json.dumps({key: value for key, value in asked.items() if value is not None}))

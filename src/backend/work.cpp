@@ -140,6 +140,12 @@ double embedding(const Problem& p, Extents, Extents out) {
   return (operations(p.as<EmbeddingParams>().sum) + 8) * volume(out[0]);
 }
 
+// By element: the expression, a normalization, and its largest, its quotient and its rounding.
+double quantize_rows(const Problem& p, Extents, Extents out) {
+  const auto& params = p.as<QuantizeRowsParams>();
+  return (operations(params.value) + (params.normalizes ? 8 : 0) + 4) * volume(out[0]);
+}
+
 double nothing(const Problem&, Extents, Extents) { return 0; }
 
 // By Family, in the order of families.def.
@@ -171,6 +177,7 @@ constexpr FamilyWork kWork[] = {
     {Family::kConcats, nothing, 0},
     {Family::kCachedAttention, cached_attention, 3},
     {Family::kEmbedding, embedding, 2},
+    {Family::kQuantizeRows, quantize_rows, 1},
 };
 
 double bytes_of(const std::vector<TensorDesc>& descs, Extents dims) {

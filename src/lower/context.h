@@ -57,6 +57,8 @@ class LowerContext {
   bool joins_norm(const Step& rounding);
   // Whether one that rounds an attention's result, which no other step reads, became part of that step. `node`: it.
   bool joins_attention(const Node& node, const Step& rounding);
+  // Whether a rounding of rows (op QuantizeRows, `node`) became part of the step that makes them.
+  bool joins_rows(const Node& node, const Step& rounding);
 
   // Main inputs of a node: all, or those before its epilogue's operands.
   static int main_inputs(const Node& node);

@@ -15,16 +15,19 @@ void read_grids(const Node& node, P* params) {
   params->w_zero = node.attr_floats("w_zero");
 }
 
-// The expression on the sum of the product and operand 1, which comes before the others.
-PointwiseExpr after_bias(const PointwiseExpr& e) {
+// The expression on the product times operand 1, where there are `rows`, plus the next one, where there is a `bias`.
+// These come before the others.
+PointwiseExpr after_rows_and_bias(const PointwiseExpr& e, bool rows, bool bias) {
   PointwiseExpr made;
-  const uint16_t product = made.input(0, DType::kF32), bias = made.input(1, DType::kF32);
-  const uint16_t sum = made.push(PwOp::kAdd, DType::kF32, product, bias);
+  uint16_t value = made.input(0, DType::kF32), next = 1;
+  if (rows) value = made.push(PwOp::kMul, DType::kF32, value, made.input(next++, DType::kF32));
+  if (bias) value = made.push(PwOp::kAdd, DType::kF32, value, made.input(next++, DType::kF32));
+  const auto more = static_cast<uint16_t>(next - 1);
   made.outputs = append_expression(&made, e, [&](const PwInstr& load) {
-    return load.a == 0 ? sum : made.input(static_cast<uint16_t>(load.a + 1), load.type);
+    return load.a == 0 ? value : made.input(static_cast<uint16_t>(load.a + more), load.type);
   });
-  made.num_inputs = static_cast<uint16_t>(std::max<int>(1, e.num_inputs) + 1);
-  if (made.outputs.empty()) made.outputs = {sum};
+  made.num_inputs = static_cast<uint16_t>(std::max<int>(1, e.num_inputs) + more);
+  if (made.outputs.empty()) made.outputs = {value};
   return made;
 }
 
@@ -42,9 +45,24 @@ Result<bool> lower_weight_only(LowerContext& ctx, const Node& node) {
 
 // Products of floats of 8 bits have no bias of their own: where no library adds it, it is added by what comes after.
 void move_bias_to_epilogue(Step* step) {
-  step->problem.epilogue = after_bias(step->problem.epilogue);
+  step->problem.epilogue = after_rows_and_bias(step->problem.epilogue, false, true);
   step->problem.acc_dtype = DType::kF32;
   step->problem.num_main = 2;
+}
+
+// What a product is multiplied by, row by row, is the first that its epilogue does; a bias is added after that.
+Status put_rows_into_epilogue(LowerContext& ctx, const Node& node, Step* step) {
+  const bool bias = node.input(2) != nullptr;
+  WOOTZ_ASSIGN_OR_RETURN(const TensorIndex scales, ctx.tensor(node.input(3)));
+  std::vector<TensorIndex> first{scales};
+  if (bias) {
+    WOOTZ_ASSIGN_OR_RETURN(const TensorIndex added, ctx.tensor(node.input(2)));
+    first.push_back(added);
+  }
+  step->inputs.insert(step->inputs.begin() + 2, first.begin(), first.end());
+  step->problem.epilogue = after_rows_and_bias(step->problem.epilogue, true, bias);
+  step->problem.acc_dtype = DType::kF32;
+  return Status();
 }
 
 }  // namespace
@@ -74,13 +92,14 @@ Result<bool> lower_gemm(LowerContext& ctx, const Node& node) {
   const int main = LowerContext::main_inputs(node);
   if (node.input(0)->rank() < 2 || node.input(1)->rank() < 2) return false;  // vectors: rare, the reference
   if (node.is("WeightOnlyMatMul")) return lower_weight_only(ctx, node);
-  const bool bias = main > 2 && node.input(2) != nullptr;
+  const bool rows = main > 3 && node.input(3) != nullptr, bias = main > 2 && node.input(2) != nullptr && !rows;
   WOOTZ_ASSIGN_OR_RETURN(Step step, ctx.start_step(node, Family::kGemm, bias ? 3 : 2));
   auto& params = step.problem.as<GemmParams>();
   params.trans_a = node.attr_int("trans_a", 0) != 0;
   params.trans_b = node.attr_int("trans_b", 0) != 0;
   params.alpha = node.attr_float("alpha", 1);
   read_grids(node, &params);
+  if (rows) WOOTZ_RETURN_IF_ERROR(put_rows_into_epilogue(ctx, node, &step));
   if (bias && is_fp8(node.input(0)->dtype()))
     move_bias_to_epilogue(&step);
   else

@@ -44,6 +44,7 @@ struct DynamicallyQuantized : BackendBench {
 
 // What a value of so many steps may be off by, in steps.
 inline double rounding(nvinfer1::DataType to, double steps) {
+  if (to == nvinfer1::DataType::kINT8) return 0.5 + std::max(0.0, steps - 127);
   if (to == nvinfer1::DataType::kFP8) return std::max(steps / 16, 1.0 / 1024) + std::max(0.0, steps - 448);
   return (steps < 2 ? 0.25 : steps < 4 ? 0.5 : 1) + std::max(0.0, steps - 6);
 }
@@ -51,7 +52,7 @@ inline double rounding(nvinfer1::DataType to, double steps) {
 // A scale beside the one that the block asks for.
 inline void expect_scale(const QuantizedForm& form, double scale, double most) {
   using nvinfer1::DataType;
-  const double wanted = most / (form.to == DataType::kFP4 ? 6 : 448);
+  const double wanted = most / (form.to == DataType::kFP4 ? 6 : form.to == DataType::kINT8 ? 127 : 448);
   if (form.scale == DataType::kFLOAT) {
     EXPECT_NEAR(scale, wanted, wanted * 1e-6);
   } else if (form.scale == DataType::kFP8) {
@@ -112,6 +113,9 @@ inline void check_dynamic_quantization(const char* backend) {
                                                               {DataType::kFP4, DataType::kFP8, 0.05F, {1, 1, 16}},
                                                               {DataType::kFP8, DataType::kE8M0, 0, {1, 1, 32}},
                                                               {DataType::kFP8, DataType::kFLOAT, 0, {1, 2, 64}},
+                                                              {DataType::kFP8, DataType::kFLOAT, 0, {1, 1, 64}},
+                                                              {DataType::kINT8, DataType::kFLOAT, 0, {1, 1, -1}},
+                                                              {DataType::kINT8, DataType::kFLOAT, 0, {1, 1, 16}},
                                                               {DataType::kFP8, DataType::kFLOAT, 0, {-1, 1, -1}}})
     check_dynamic_quantization(backend, form);
 }

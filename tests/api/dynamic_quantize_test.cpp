@@ -57,12 +57,14 @@ TEST(DynamicQuantize, Refusals) {
   Bench b;
   ITensor* x = b.input("x", {4, 64});
   EXPECT_EQ(b.network->addDynamicQuantize(*x, 1, 16, DataType::kINT8, DataType::kFP8), nullptr);
-  EXPECT_TRUE(has(b.logger.take_errors(), "must be kFP4 or kFP8"));
+  EXPECT_TRUE(has(b.logger.take_errors(), "they must be kFLOAT"));
+  EXPECT_EQ(b.network->addDynamicQuantize(*x, 1, 16, DataType::kINT4, DataType::kFP8), nullptr);
+  EXPECT_TRUE(has(b.logger.take_errors(), "must be kFP4, kFP8 or kINT8"));
   EXPECT_EQ(b.network->addDynamicQuantizeV2(*x, dims({1, 16}), DataType::kFP4, DataType::kINT8), nullptr);
   EXPECT_TRUE(has(b.logger.take_errors(), "must be kFP8, kE8M0 or kFLOAT"));
   IDynamicQuantizeLayer* l = b.network->addDynamicQuantize(*x, 1, 16, DataType::kFP4, DataType::kFP8);
   l->setToType(DataType::kINT4);
-  EXPECT_TRUE(has(b.logger.take_errors(), "must be kFP4 or kFP8"));
+  EXPECT_TRUE(has(b.logger.take_errors(), "must be kFP4, kFP8 or kINT8"));
   EXPECT_EQ(l->getToType(), DataType::kFP4);
   l->setScaleType(DataType::kHALF);
   EXPECT_TRUE(has(b.logger.take_errors(), "must be kFP8, kE8M0 or kFLOAT"));

@@ -2,7 +2,7 @@
 import numpy as np
 
 from net import Net
-from table import CONV, POINTWISE, row
+from table import CONV, GEMM, POINTWISE, QUANTIZE_ROWS, row
 
 PASSES = "propagate_qdq fuse_qdq"
 
@@ -30,6 +30,17 @@ def quantized_convolution():
     n = Net()
     y = eight_bits(n, n.Relu(conv(n, eight_bits(n, n.input(1, 32, 28, 28), 0.03))), 0.04)
     return n.model(eight_bits(n, n.Relu(conv(n, y)), 0.04))
+
+
+@row("LayerNorm + DynamicQuantize + MatMul", "x in 8 bits by max |x| / 127 of each row, behind a normalization that others read too; weights in 8 bits",
+     "quantize_rows fuse_qdq", [QUANTIZE_ROWS, GEMM], tolerance=1e-2)
+def rows_quantized_while_running():
+    n = Net(opset=21)
+    x = n.LayerNormalization(n.input(1, 128, 256), n.positive(256), n.weights(256, scale=0.1), axis=-1)
+    scale = n.Max(n.Div(n.ReduceMax(n.Abs(x), n.ints(-1), keepdims=1), 127.0), 1e-20)
+    q = n.QuantizeLinear(x, scale, axis=-1, block_size=256, output_dtype=3)
+    y = n.MatMul(n.DequantizeLinear(q, scale, axis=-1, block_size=256), weights(n, 256, 256, axis=1))
+    return n.model(n.Add(n.Add(y, n.weights(256, scale=0.1)), x))
 
 
 # What else is quantized in networks, for its results alone: how much of it computes in 8 bits is the processor's affair.

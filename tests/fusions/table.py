@@ -4,6 +4,7 @@ from typing import Callable
 
 CONV, GEMM, POOL, REDUCE, SOFTMAX, NORM = "conv", "gemm", "pool", "reduce", "softmax", "norm"
 POINTWISE, MOVE, TOPK, ATTENTION, CHAIN = "pointwise", "move", "topk", "attention", "chain"
+QUANTIZE_ROWS = "quantize"
 
 
 @dataclass

@@ -233,7 +233,7 @@ def test_what_is_unfit_is_refused(model, samples, tmp_path):
         wootz.quantize(model, out, format="mxfp8", block=32, options=OPTIONS)
     with refused("option 'zero_points' is of int4 and int8"):
         wootz.quantize(model, out, format="mxfp8", zero_points=True, options=OPTIONS)
-    with refused("there are int8, fp8, int4, nvfp4, mxfp8, fp16, bf16 and fp32"):
+    with refused("there are int8, int8-dynamic, fp8, int4, nvfp4, mxfp8, fp16, bf16 and fp32"):
         wootz.quantize(model, out, format="mxfp4", options=OPTIONS)
     with refused("'algorithm': fp16 has no ranges"):
         wootz.quantize(model, out, data=samples, format="fp16", algorithm="minmax", options=OPTIONS)

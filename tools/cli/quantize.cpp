@@ -20,7 +20,7 @@ struct QuantizeOptions {
   InputRequest inputs;
   int threads = 0, block = 0;
   std::optional<bool> zero_points;
-  bool bias_correction = true, sensitivity = false, best = false, as_json = false, verbose = false;
+  bool bias_correction = true, sensitivity = false, best = false, dynamic = false, as_json = false, verbose = false;
 };
 
 // "0.5%" and "0.005"
@@ -46,6 +46,7 @@ std::string options_json(const QuantizeOptions& o) {
   if (o.sensitivity) options["sensitivity"] = true;
   if (!o.sparse.empty()) options["sparse"] = o.sparse;
   if (o.best) options["best"] = true;
+  if (o.dynamic) options["dynamic"] = true;
   return options.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
@@ -64,7 +65,8 @@ void quantize(QuantizeOptions& o, Logger& logger) {
   set_up_request(o, logger);
   const std::string options = options_json(o);
   const std::string formats = "," + o.format + ",";
-  const bool has_ranges = formats.find(",int8,") != std::string::npos || formats.find(",fp8,") != std::string::npos;
+  const bool int8 = formats.find(",int8,") != std::string::npos && !o.dynamic;
+  const bool has_ranges = int8 || formats.find(",fp8,") != std::string::npos;
   if (has_ranges && o.inputs.data.empty())
     throw Usage("--data: " + o.format + " needs representative inputs, from which the ranges of activations are");
   const InputBatches batches(o.inputs, forms_of_model(o.request, logger), logger);
@@ -116,6 +118,8 @@ void add_quantize(CLI::App& app, Logger& logger) {
   command->add_option(
       "--sparse", o->sparse,
       "2:4: of each four weights along the sum the two smallest become 0; with --format fp32 nothing else");
+  command->add_flag("--dynamic", o->dynamic,
+                    "Of int8: a scale for each row of an activation, found while the model runs; no data are needed");
   command->add_flag("--sensitivity", o->sensitivity, "Measure what each layer alone costs");
   command->add_flag("--best", o->best, "Each layer in the format that was measured to be the fastest, or in float");
   command->add_option("--shapes", o->shapes, "Shapes of dynamic inputs, NAME:1x3x224x224,...");

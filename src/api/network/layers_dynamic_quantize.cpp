@@ -8,15 +8,17 @@ using namespace nvinfer1;  // NOLINT: implements that interface, line by line
 namespace {
 
 Status check_types(DataType to, DataType scale) {
-  if (to != DataType::kFP4 && to != DataType::kFP8)
-    return invalid_argument("dynamic quantization to type {}, it must be kFP4 or kFP8", static_cast<int>(to));
+  if (to != DataType::kFP4 && to != DataType::kFP8 && to != DataType::kINT8)
+    return invalid_argument("dynamic quantization to type {}, it must be kFP4, kFP8 or kINT8", static_cast<int>(to));
   if (scale != DataType::kFP8 && scale != DataType::kE8M0 && scale != DataType::kFLOAT)
     return invalid_argument("scales of type {}, they must be kFP8, kE8M0 or kFLOAT", static_cast<int>(scale));
+  if (to == DataType::kINT8 && scale != DataType::kFLOAT)
+    return invalid_argument("scales of type {} to type kINT8, they must be kFLOAT", static_cast<int>(scale));
   return Status();
 }
 
 // The largest value of a type that is quantized to.
-double largest(DataType type) { return type == DataType::kFP4 ? 6 : 448; }
+double largest(DataType type) { return type == DataType::kFP4 ? 6 : type == DataType::kINT8 ? 127 : 448; }
 
 // How the axes fall into blocks: `split` has two axes for each that has several blocks.
 struct Blocks {

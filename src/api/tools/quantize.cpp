@@ -85,7 +85,19 @@ constexpr OptionRow kOptions[] = {
        return Status();
      }},
     {"best", [](const Json& value, QuantizeOptions* o) { return read_flag(value, &o->best); }},
+    {"dynamic", [](const Json& value, QuantizeOptions* o) { return read_flag(value, &o->dynamic); }},
 };
+
+// Int8 by scales that are found while the model runs.
+Status make_dynamic(QuantizeOptions* options) {
+  const auto found = std::find(options->formats.begin(), options->formats.end(), NumberFormat::kInt8);
+  if (found == options->formats.end())
+    return invalid_argument("option 'dynamic' is of int8: activations in {} get no scales while the model runs",
+                            number_format_name(options->rules.format));
+  *found = NumberFormat::kInt8Dynamic;
+  options->rules.format = options->formats.front();
+  return Status();
+}
 
 Result<QuantizeOptions> read_options(const char* text) {
   QuantizeOptions options;
@@ -101,6 +113,7 @@ Result<QuantizeOptions> read_options(const char* text) {
     if (row == std::end(kOptions)) return invalid_argument("there is no option '{}'", key);
     WOOTZ_RETURN_IF_ERROR(row->read(value, &options).with_prefix(fmt::format("option '{}'", key)));
   }
+  if (options.dynamic) WOOTZ_RETURN_IF_ERROR(make_dynamic(&options));
   const std::vector<NumberFormat>& formats = options.formats;
   if (formats.size() > 1 && !options.best)
     return invalid_argument("option 'format': 'best' chooses between several of them");

@@ -17,6 +17,7 @@ struct QuantizeOptions {
   std::vector<NumberFormat> formats = {NumberFormat::kInt8};
   double budget = -1;               // the greatest error of the outputs; below 0: there is none
   bool sensitivity = false;         // the error by each layer alone
+  bool dynamic = false;             // int8 is NumberFormat::kInt8Dynamic
   bool best = false;                // each layer in what it is fastest in, which may be float
   bool correct_biases = true;       // of layers in int8
   std::optional<bool> zero_points;  // none: of int8 where the device multiplies u8 as well as i8

@@ -21,8 +21,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       for (const Value* value : node->outputs()) note(*value);
   }
   for (const NumberFormat format :
-       {NumberFormat::kInt8, NumberFormat::kFp8, NumberFormat::kInt4, NumberFormat::kNvfp4, NumberFormat::kMxfp8,
-        NumberFormat::kFp16, NumberFormat::kBf16, NumberFormat::kFp32}) {
+       {NumberFormat::kInt8, NumberFormat::kFp8, NumberFormat::kInt4, NumberFormat::kInt8Dynamic, NumberFormat::kNvfp4,
+        NumberFormat::kMxfp8, NumberFormat::kFp16, NumberFormat::kBf16, NumberFormat::kFp32}) {
     rules.format = format;
     rules.zero_points = !rules.zero_points;
     rules.sparse = !rules.sparse || format == NumberFormat::kFp32;

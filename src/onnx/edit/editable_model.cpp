@@ -19,10 +19,11 @@ struct FormatRow {
   const char* name;
   int opset;  // that has what it is written with
 };
-constexpr FormatRow kFormats[] = {{NumberFormat::kInt8, "int8", 13},   {NumberFormat::kFp8, "fp8", 19},
-                                  {NumberFormat::kInt4, "int4", 21},   {NumberFormat::kNvfp4, "nvfp4", 23},
-                                  {NumberFormat::kMxfp8, "mxfp8", 24}, {NumberFormat::kFp16, "fp16", 15},
-                                  {NumberFormat::kBf16, "bf16", 22},   {NumberFormat::kFp32, "fp32", 1}};
+constexpr FormatRow kFormats[] = {{NumberFormat::kInt8, "int8", 13},   {NumberFormat::kInt8Dynamic, "int8-dynamic", 21},
+                                  {NumberFormat::kFp8, "fp8", 19},     {NumberFormat::kInt4, "int4", 21},
+                                  {NumberFormat::kNvfp4, "nvfp4", 23}, {NumberFormat::kMxfp8, "mxfp8", 24},
+                                  {NumberFormat::kFp16, "fp16", 15},   {NumberFormat::kBf16, "bf16", 22},
+                                  {NumberFormat::kFp32, "fp32", 1}};
 
 const FormatRow& row_of(NumberFormat format) {
   return *std::find_if(std::begin(kFormats), std::end(kFormats), [&](const auto& row) { return row.format == format; });
@@ -70,8 +71,8 @@ std::string shown_name(const NodeProto& node) {
 Result<NumberFormat> number_format_from_name(std::string_view name) {
   for (const FormatRow& row : kFormats)
     if (name == row.name) return row.format;
-  return invalid_argument("there is no format '{}'; there are int8, fp8, int4, nvfp4, mxfp8, fp16, bf16 and fp32",
-                          name);
+  return invalid_argument(
+      "there is no format '{}'; there are int8, int8-dynamic, fp8, int4, nvfp4, mxfp8, fp16, bf16 and fp32", name);
 }
 
 const char* number_format_name(NumberFormat format) { return row_of(format).name; }

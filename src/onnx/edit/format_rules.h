@@ -13,7 +13,7 @@
 
 namespace wootz {
 
-enum class NumberFormat : uint8_t { kInt8, kFp8, kInt4, kNvfp4, kMxfp8, kFp16, kBf16, kFp32 };
+enum class NumberFormat : uint8_t { kInt8, kInt8Dynamic, kFp8, kInt4, kNvfp4, kMxfp8, kFp16, kBf16, kFp32 };
 // "int8", ...; errors name those that there are.
 Result<NumberFormat> number_format_from_name(std::string_view name);
 const char* number_format_name(NumberFormat format);
@@ -25,6 +25,9 @@ inline bool is_float_format(NumberFormat format) {
 inline bool has_activation_scales(NumberFormat format) {
   return format == NumberFormat::kInt8 || format == NumberFormat::kFp8;
 }
+
+// Whether a scale for each row of an activation is found while the model runs.
+inline bool is_dynamic(NumberFormat format) { return format == NumberFormat::kInt8Dynamic; }
 
 // Whether weights alone are in it, in blocks along what is summed.
 inline bool is_in_blocks(NumberFormat format) {

@@ -64,8 +64,13 @@ class LayerQuantizer {
     if (edit_.constant(node.input(0)) != nullptr) return std::string("both operands are constants");
     if (tensor->data_type() != TensorProto::FLOAT) return std::string("its weights are not in FP32");
     if (tensor->dims_size() < 2) return std::string("its weights are no matrix");
-    const std::string* const source = is_in_blocks(layer->format) ? nullptr : scaled_source(node.input(0));
-    if (!is_in_blocks(layer->format) && source == nullptr) return std::string("no range is known of its activation");
+    const bool dynamic = is_dynamic(layer->format);
+    if (dynamic) {
+      if (std::string why = not_by_rows(node, *tensor); !why.empty()) return why;
+    }
+    const std::string* const source = has_activation_scales(layer->format) ? scaled_source(node.input(0)) : nullptr;
+    if (has_activation_scales(layer->format) && source == nullptr)
+      return std::string("no range is known of its activation");
     WOOTZ_ASSIGN_OR_RETURN(const HostTensor weights, edit_.read(*tensor));
     const std::span<const float> values = weights.as<float>();
     if (values.empty()) return std::string("its weights are empty");
@@ -75,6 +80,7 @@ class LayerQuantizer {
     WOOTZ_ASSIGN_OR_RETURN(const std::string narrow, narrowed(node, weights, layer, &why));
     if (!why.empty()) return why;
     node.set_input(1, narrow);
+    if (dynamic) node.set_input(0, rounded_by_rows(node.input(0), weights.dims()[transposes(node) ? 1 : 0]));
     if (source != nullptr) {
       const Grid grid = grid_of(*source, layer->format);
       node.set_input(0, rounded(node.input(0), grid, layer->format));
@@ -85,6 +91,49 @@ class LayerQuantizer {
     if (const auto found = rules_.corrections.find(layer->name); found != rules_.corrections.end())
       WOOTZ_RETURN_IF_ERROR(correct(node, found->second));
     return std::string();
+  }
+
+  static bool transposes(const NodeProto& node) {
+    return node.op_type() == "Gemm" && int_attribute(node, "transB", 0) != 0;
+  }
+
+  // Why rows of the activation get no scales of their own; empty: they do.
+  std::string not_by_rows(const NodeProto& node, const TensorProto& weights) const {
+    if (node.op_type() != "MatMul" && node.op_type() != "Gemm")
+      return "scales that are found while running are for products with a matrix";
+    if (weights.dims_size() != 2) return "its weights are no matrix";
+    if (node.op_type() == "Gemm" && int_attribute(node, "transA", 0) != 0) return "its activation is transposed";
+    const auto rank = rules_.ranks.find(node.input(0));
+    if (rank != rules_.ranks.end() && rank->second < 2) return "its activation has no rows";
+    return std::string();
+  }
+
+  // The activation rounded to int8 and back, each row by its largest value. What is about nothing has some scale.
+  std::string rounded_by_rows(const std::string& value, int64_t length) {
+    std::string& made = rows_[value];
+    if (!made.empty()) return made;
+    constexpr float kLeastScale = 1e-20F;
+    HostTensor last = HostTensor::scalar<int64_t>(-1).reshaped(Dims{1});
+    const std::string axis = edit_.add_constant(value + "_rows_axis", last);
+    const std::string steps =
+        edit_.add_constant(value + "_rows_steps", HostTensor::scalar<float>(static_cast<float>(kInt8Steps)));
+    const std::string least = edit_.add_constant(value + "_rows_least", HostTensor::scalar<float>(kLeastScale));
+    const auto add = [&](const char* op, const std::vector<std::string>& inputs, const char* suffix) {
+      std::string name = edit_.unique(value + suffix);
+      return std::pair(edit_.add_after(value, op, inputs, name), name);
+    };
+    const std::string absolute = add("Abs", {value}, "_rows_abs").second;
+    const std::string most = add("ReduceMax", {absolute, axis}, "_rows_max").second;
+    const std::string step = add("Div", {most, steps}, "_rows_step").second;
+    const std::string scale = add("Max", {step, least}, "_rows_scale").second;
+    const auto [quantize, bytes] = add("QuantizeLinear", {value, scale}, "_rows_quantized");
+    const auto [dequantize, floats] = add("DequantizeLinear", {bytes, scale}, "_rows_dequantized");
+    for (NodeProto* const node : {quantize, dequantize}) {
+      set_int(node, "axis", -1);
+      set_int(node, "block_size", length);
+    }
+    set_int(quantize, "output_dtype", TensorProto::INT8);
+    return made = floats;
   }
 
   struct Grid {
@@ -135,7 +184,7 @@ class LayerQuantizer {
 
   // Along which the output channels lie, or for blocks what a sum goes over.
   static int axis_of(const NodeProto& node, NumberFormat format, int rank) {
-    const bool transposed = node.op_type() == "Gemm" && int_attribute(node, "transB", 0) != 0;
+    const bool transposed = transposes(node);
     if (is_in_blocks(format)) return transposed ? rank - 1 : rank - 2;
     if (format == NumberFormat::kFp8) return kPerTensor;
     if (node.op_type() == "Conv") return 0;
@@ -156,7 +205,7 @@ class LayerQuantizer {
       case NumberFormat::kInt4: return narrow_blocks(weights, axis, rules_.block, rules_.zero_points);
       case NumberFormat::kNvfp4: return narrow_nvfp4(weights, axis);
       case NumberFormat::kMxfp8: return narrow_mxfp8(weights, axis);
-      default: return narrow_channels(weights, format == NumberFormat::kInt8 ? DType::kI8 : DType::kF8E4M3, axis);
+      default: return narrow_channels(weights, format == NumberFormat::kFp8 ? DType::kF8E4M3 : DType::kI8, axis);
     }
   }
 
@@ -272,6 +321,7 @@ class LayerQuantizer {
   const FormatRules& rules_;
   std::map<std::tuple<std::string, int, NumberFormat>, Made> weights_;
   std::map<std::pair<std::string, NumberFormat>, std::string> activations_;
+  std::map<std::string, std::string> rows_;       // activations by rows
   std::map<const NodeProto*, size_t> quantized_;  // to int8, with their places in the model
 };
 

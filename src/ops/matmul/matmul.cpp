@@ -46,6 +46,19 @@ Shape result_shape(const MatmulShape& s) {
   return y;
 }
 
+// Input 3, of products of 8 bits: a scale for each row of the result.
+Status check_row_scales(InferContext& ctx, const Shape& y, bool quantized) {
+  if (!ctx.has(3)) return Status();
+  const Shape& s = ctx.shape(3);
+  if (!quantized || ctx.dtype(3) != DType::kF32)
+    return ctx.fail("scales of rows in {} with operands of type {}", dtype_name(ctx.dtype(3)),
+                    dtype_name(ctx.dtype(0)));
+  bool fits = s.size() == y.size() && s.back() == Dim(1);
+  for (size_t i = 0; fits && i + 1 < s.size(); ++i) fits = !s[i].is_const() || !y[i].is_const() || s[i] == y[i];
+  if (!fits) return ctx.fail("scales of rows {} for {}", shape_to_string(s), shape_to_string(y));
+  return Status();
+}
+
 Status infer_matmul(InferContext& ctx) {
   const Node& node = ctx.node();
   Result<MatmulShape> shape =
@@ -59,6 +72,7 @@ Status infer_matmul(InferContext& ctx) {
   if (!is_float(a) && !quant && node.attr_float("alpha", 1) != 1) return ctx.fail("alpha with integer operands");
   Shape y = result_shape(*shape);
   const DType type = quant ? DType::kF32 : a;
+  WOOTZ_RETURN_IF_ERROR(check_row_scales(ctx, y, quant.has_value()));
   if (ctx.has(2)) {
     if (ctx.dtype(2) != type)
       return ctx.fail("an added term of type {} to {}", dtype_name(ctx.dtype(2)), dtype_name(type));
@@ -190,11 +204,13 @@ Status reference_matmul(EvalContext& ctx) {
     zero_b = [&](int64_t column) { return quant->w_zero_at(column); };
   }
   const std::vector<double> added = ctx.has(2) ? load_f64(ctx.in(2)) : std::vector<double>();
+  const std::vector<double> rows = ctx.has(3) ? load_f64(ctx.in(3)) : std::vector<double>();
   StridedWalk term(y.dims(), {term_strides.empty() ? Dims::filled(y.rank(), 0) : term_strides});
   for_each_product(ctx, p, zero_a, zero_b, [&](int64_t first, std::vector<double>& sums) {
     for (size_t e = 0; e < sums.size(); ++e) {
       double scale = alpha;
       if (quant) scale *= quant->x_scale * quant->w_scale_at(static_cast<int64_t>(e) % p.n);
+      if (!rows.empty()) scale *= rows[(static_cast<size_t>(first) + e) / static_cast<size_t>(p.n)];
       sums[e] *= scale;
       if (!added.empty()) {
         sums[e] += added[static_cast<size_t>(term.offset(0))];
@@ -240,9 +256,9 @@ Status reference_matmul_integer(EvalContext& ctx) {
 }
 
 const OpDef kMatMul{
-    .name = "MatMul",
+    .name = "MatMul",  // inputs a, b, [added term], [scales of rows]
     .min_inputs = 2,
-    .max_inputs = 3,
+    .max_inputs = 4,
     .attributes = {{"trans_a", AttrKind::kInt},
                    {"trans_b", AttrKind::kInt},
                    {"alpha", AttrKind::kFloat},

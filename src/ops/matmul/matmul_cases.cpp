@@ -110,6 +110,13 @@ void matmul_cases(CaseList& list) {
               {"w_scale", std::vector<double>{.01, .02, .03, .04}}},
              1, {false, true, true}, 64);
   }
+  // Rows with scales of their own.
+  for (const bool bias : {false, true})
+    list.add(bias ? "matmul/quantized_rows_bias" : "matmul/quantized_rows", "MatMul",
+             {list.random(DType::kI8, {2, 5, 64}, -100, 100), list.random(DType::kI8, {64, 36}, -100, 100),
+              bias ? list.random(DType::kF32, {36}) : HostTensor(), list.random(DType::kF32, {2, 5, 1})},
+             {{"x_scale", std::vector<double>{1}}, {"w_scale", std::vector<double>{.01}}}, 1,
+             {false, true, true, false}, 64);
   for (const DType w : {DType::kF8E4M3, DType::kF8E5M2})
     list.add(std::string("matmul/quantized_f8e4m3_") + dtype_name(w), "MatMul",
              {list.random(DType::kF8E4M3, {5, 64}), list.random(w, {64, 16}), list.random(DType::kF32, {16})},

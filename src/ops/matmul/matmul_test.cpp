@@ -36,6 +36,16 @@ TEST(MatMul, IntegersWrapAndQuantizedFormScales) {
   expect_tensor(run_op("MatMul", {x, w, f32({2}, {0, 1})}, attrs), f32({1, 2}, {1, 3}));
 }
 
+TEST(MatMul, RowsWithScalesOfTheirOwn) {
+  const HostTensor x = make(DType::kI8, {2, 2}, {1, 2, 3, 4}), w = make(DType::kI8, {2, 2}, {1, 2, 3, -4});
+  const AttrMap attrs{{"x_scale", std::vector<double>{1}}, {"w_scale", std::vector<double>{1, 2}}};
+  const HostTensor rows = f32({2, 1}, {0.5, 2}), bias = f32({2}, {10, 20});
+  expect_tensor(run_op("MatMul", {x, w, HostTensor(), rows}, attrs), f32({2, 2}, {3.5, -6, 30, -40}));
+  expect_tensor(run_op("MatMul", {x, w, bias, rows}, attrs), f32({2, 2}, {13.5, 14, 40, -20}));
+  EXPECT_FALSE(try_op("MatMul", {x, w, bias, f32({2}, {1, 2})}, attrs).ok());
+  EXPECT_FALSE(try_op("MatMul", {kA, kB, HostTensor(), rows}).ok());  // of floats
+}
+
 TEST(MatMul, Refusals) {
   EXPECT_FALSE(try_op("MatMul", {kA, kA}).ok());
   EXPECT_FALSE(try_op("MatMul", {f32({}, {1}), kA}).ok());

@@ -1,7 +1,10 @@
 // Quantize and Dequantize: pointwise, with scale and zero point that broadcast to the input (a scalar per tensor,
-// [C,1,1] per axis). Blocked forms are reshaped into these when imported.
+// [C,1,1] per axis). Blocked forms are reshaped into these when imported. QuantizeRows finds the scales itself.
+#include <cmath>
+
 #include "ops/infer.h"
 #include "ops/module_table.h"
+#include "ops/support/ref_math.h"
 
 namespace wootz::ops {
 namespace {
@@ -105,10 +108,106 @@ const OpDef kDequantize{.name = "Dequantize",
                         .lowering = Lowering::kPointwise,
                         .pointwise = dequantize_expression};
 
+// Rows along the last axis, each by a scale of its own: what its largest absolute value is over `divisor`, or times
+// `factor`, and `least` at least. Results: the rows in type `to`, and the scales, [..., 1] in f32; of a row of zeros
+// `empty`, and zeros. A row that holds a NaN has a scale of NaN, and zeros.
+Status infer_quantize_rows(InferContext& ctx) {
+  const Node& node = ctx.node();
+  const DType to = node.attr_dtype("to", DType::kI8);
+  if (!is_model_float(ctx.dtype(0))) return ctx.fail("input of type {}", dtype_name(ctx.dtype(0)));
+  if (to != DType::kI8 && to != DType::kF8E4M3) return ctx.fail("result of type {}", dtype_name(to));
+  if (ctx.rank(0) < 1) return ctx.fail("the input is a scalar, which has no rows");
+  if (!(node.attr_float("divisor", 127) > 0) || !(node.attr_float("factor", 0) >= 0) ||
+      !(node.attr_float("least", 0) >= 0))
+    return ctx.fail("scales by divisor {}, factor {} and {} at least", node.attr_float("divisor", 127),
+                    node.attr_float("factor", 0), node.attr_float("least", 0));
+  Shape scales = ctx.shape(0);
+  ctx.set_output(0, to, scales);
+  scales.back() = Dim(1);
+  ctx.set_output(1, DType::kF32, std::move(scales));
+  return {};
+}
+
+Status reference_quantize_rows(EvalContext& ctx) {
+  const std::vector<double> x = load_f64(ctx.in(0));
+  const int64_t rows = ctx.outputs[1].volume(), length = rows == 0 ? 0 : ctx.in(0).volume() / rows;
+  const auto divisor = static_cast<float>(ctx.node.attr_float("divisor", 127)),
+             factor = static_cast<float>(ctx.node.attr_float("factor", 0)),
+             least = static_cast<float>(ctx.node.attr_float("least", 0)),
+             empty = static_cast<float>(ctx.node.attr_float("empty", 0));
+  const DType to = ctx.outputs[0].dtype();
+  for (int64_t r = 0; r < rows; ++r) {
+    float most = 0;
+    for (int64_t i = 0; i < length && !std::isnan(most); ++i) {
+      const auto value = static_cast<float>(std::fabs(x[static_cast<size_t>(r * length + i)]));
+      if (!(value <= most)) most = value;
+    }
+    float scale = factor > 0 ? most * factor : most / divisor;
+    if (scale < least) scale = least;
+    for (int64_t i = 0; i < length; ++i) {
+      const auto value = static_cast<float>(x[static_cast<size_t>(r * length + i)]) / scale;
+      if (is_integer(to)) {
+        const float bounded = std::isnan(value) ? 0 : std::fmin(127.0F, std::fmax(-128.0F, std::nearbyint(value)));
+        ctx.outputs[0].set_i64(r * length + i, static_cast<int64_t>(bounded));
+      } else {
+        ctx.outputs[0].set_f64(r * length + i, scale == 0 ? 0 : std::fmin(448.0F, std::fmax(-448.0F, value)));
+      }
+    }
+    ctx.outputs[1].set_f64(r, static_cast<double>(scale == 0 ? empty : scale));
+  }
+  return {};
+}
+
+const OpDef kQuantizeRows{.name = "QuantizeRows",
+                          .min_outputs = 2,
+                          .max_outputs = 2,
+                          .attributes = {{"to", AttrKind::kDType},
+                                         {"divisor", AttrKind::kFloat},
+                                         {"factor", AttrKind::kFloat},
+                                         {"least", AttrKind::kFloat},
+                                         {"empty", AttrKind::kFloat}},
+                          .infer = infer_quantize_rows,
+                          .reference = reference_quantize_rows,
+                          .lowering = Lowering::kQuantizeRows};
+
+// x of f32 to u8 by one scale and zero point, from its range, which is widened to hold 0: y, scale, zero point.
+Status infer_dynamic_quantize(InferContext& ctx) {
+  if (ctx.dtype(0) != DType::kF32) return ctx.fail("input of type {}", dtype_name(ctx.dtype(0)));
+  ctx.set_output(0, DType::kU8, ctx.shape(0));
+  ctx.set_output(1, DType::kF32, {});
+  ctx.set_output(2, DType::kU8, {});
+  return {};
+}
+
+Status reference_dynamic_quantize(EvalContext& ctx) {
+  const std::span<const float> x = ctx.in(0).as<float>();
+  float high = 0, low = 0;
+  for (const float v : x) {
+    if (!(v <= high) && !std::isnan(high)) high = v;
+    if (!(v >= low) && !std::isnan(low)) low = v;
+  }
+  const auto byte = [](float v) {
+    return static_cast<int64_t>(std::isnan(v) ? 0 : std::fmin(255.0F, std::fmax(0.0F, v)));
+  };
+  const float scale = (high - low) / 255, divisor = scale == 0 ? 1 : scale;
+  const int64_t zero = byte(std::nearbyint(-low / divisor));
+  for (size_t i = 0; i < x.size(); ++i)
+    ctx.outputs[0].set_i64(static_cast<int64_t>(i), byte(std::nearbyint(x[i] / divisor) + static_cast<float>(zero)));
+  ctx.outputs[1].set_f64(0, static_cast<double>(scale));
+  ctx.outputs[2].set_i64(0, zero);
+  return {};
+}
+
+const OpDef kDynamicQuantize{.name = "DynamicQuantize",
+                             .min_outputs = 3,
+                             .max_outputs = 3,
+                             .infer = infer_dynamic_quantize,
+                             .reference = reference_dynamic_quantize};
+
 }  // namespace
 
 std::span<const OpDef* const> quantize_ops() {
-  static const OpDef* const kQuantizeDefs[] = {&kQuantize, &kDequantize};
+  static const OpDef* const kQuantizeDefs[] = {&kQuantize, &kDequantize, &kQuantizeRows, &kDynamicQuantize};
   return kQuantizeDefs;
 }
 

@@ -70,6 +70,29 @@ void quantize_cases(CaseList& list) {
     list.add(std::string("quantize/ends_") + dtype_name(type), "Quantize",
              {ends, tenth, list.random(type, {}, type == DType::kU8 ? 40 : 0, type == DType::kU8 ? 40 : 0)}, {}, 1,
              {false, true, true});
+  // Rows by scales of their own; one of zeros, one that holds a NaN, and ones next to the ends of what floats hold.
+  HostTensor rows = list.random(DType::kF32, {7, 37});
+  const float sizes[] = {1, 0, NAN, 1e-38F, 1e36F, 1e-42F, 300};
+  for (int64_t i = 0; i < rows.volume(); ++i) {
+    const auto size = static_cast<double>(sizes[i / 37]);
+    rows.set_f64(i, std::isnan(size) ? (i % 37 == 5 ? NAN : rows.get_f64(i)) : rows.get_f64(i) * size);
+  }
+  list.add("quantize/rows_ends", "QuantizeRows", {rows}, {{"empty", 1.0}}, 2);
+  for (const DType type : {DType::kF32, DType::kF16, DType::kBF16}) {
+    const std::string suffix = std::string("_") + dtype_name(type);
+    list.add("quantize/rows" + suffix, "QuantizeRows", {list.random(type, {3, 5, 96})}, {}, 2);
+    list.add("quantize/rows_factor" + suffix, "QuantizeRows", {list.random(type, {4, 33})},
+             {{"factor", 0.007874015718698502}, {"least", 0.02}}, 2);
+    list.add("quantize/rows_f8" + suffix, "QuantizeRows", {list.random(type, {2, 130})},
+             {{"to", std::string("f8e4m3")}, {"divisor", 448.0}}, 2);
+  }
+  HostTensor positive = list.random(DType::kF32, {5, 31}), negative = list.random(DType::kF32, {4099});
+  for (int64_t i = 0; i < positive.volume(); ++i) positive.set_f64(i, std::fabs(positive.get_f64(i)) + 3);
+  for (int64_t i = 0; i < negative.volume(); ++i) negative.set_f64(i, -std::fabs(negative.get_f64(i)));
+  list.add("quantize/dynamic", "DynamicQuantize", {list.random(DType::kF32, {3, 1025, 7})}, {}, 3);
+  list.add("quantize/dynamic_positive", "DynamicQuantize", {positive}, {}, 3);
+  list.add("quantize/dynamic_negative", "DynamicQuantize", {negative}, {}, 3);
+  list.add("quantize/dynamic_zeros", "DynamicQuantize", {*HostTensor::allocate(DType::kF32, {17})}, {}, 3);
   list.add("quantize/f16", "Quantize", {list.random(DType::kF16, {7, 9}), scales(DType::kF16, {})},
            {{"to", std::string("i8")}}, 1, {false, true});
   list.add("dequantize/i32", "Dequantize", {list.random(DType::kI32, {7, 9}, -9000, 9000), scales(DType::kF32, {})}, {},

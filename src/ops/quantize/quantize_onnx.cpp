@@ -10,6 +10,7 @@ namespace {
 struct Granularity {
   int axis = 0;
   int64_t block = 0;           // 0: not blocked
+  bool whole = false;          // one block: scales broadcast as they are
   bool reshape = false;        // blocked, and the axis splits evenly: x is taken as [..., blocks, block, ...]
   std::vector<int64_t> split;  // that shape of x
 };
@@ -40,7 +41,8 @@ Result<Granularity> granularity(ImportContext& ctx, const Value* x, const Value*
   if ((extent.value() + g.block - 1) / g.block != blocks.value())
     return ctx.fail("block_size {} with scale {} for input {}", g.block, shape_to_string(scale->shape()),
                     shape_to_string(x->shape()));
-  g.reshape = extent.value() % g.block == 0 && x->rank() < limits::kMaxRank &&
+  g.whole = blocks.value() == 1;
+  g.reshape = !g.whole && extent.value() % g.block == 0 && x->rank() < limits::kMaxRank &&
               std::all_of(x->shape().begin(), x->shape().end(), [](const Dim& d) { return d.is_const(); });
   for (size_t a = 0; g.reshape && a < x->shape().size(); ++a) {
     g.split.push_back(a == at ? blocks.value() : x->shape()[a].value());
@@ -51,7 +53,7 @@ Result<Granularity> granularity(ImportContext& ctx, const Value* x, const Value*
 
 // A scale or zero point so that it broadcasts to x (or to x in blocks).
 Value* aligned(ImportContext& ctx, Composer& c, const Granularity& g, const Value* x, Value* v) {
-  if (c.failed() || v == nullptr || v->rank() == 0) return v;
+  if (c.failed() || v == nullptr || v->rank() == 0 || g.whole) return v;
   if (g.block > 0) {
     if (g.reshape) return c.unsqueeze(v, {g.axis + 1});
     std::vector<int64_t> rows;
@@ -103,23 +105,13 @@ Status import_dequantize(ImportContext& ctx) {
   return import_form(ctx, "Dequantize", std::move(attrs));
 }
 
-// Scale and zero point from the range of x, which is widened to hold 0.
 Status import_dynamic(ImportContext& ctx) {
   Value* x = ctx.input(0);
   if (x == nullptr) return ctx.fail("input is required");
   Composer c(ctx);
-  Value* zero = c.scalar(x->dtype(), 0);
-  const auto extreme = [&](const char* reduce, const char* with) {
-    return c.op(with, {c.reduce(reduce, x, {}, false), zero});
-  };
-  Value *high = extreme("max", "Max"), *low = extreme("min", "Min");
-  Value* scale = c.div(c.sub(high, low), c.scalar(x->dtype(), 255));
-  Value* divisor = c.op("Where", {c.op("Equal", {scale, zero}), c.scalar(x->dtype(), 1), scale});
-  Value* point = c.op("Quantize", {c.op("Neg", {low}), divisor}, {{"to", std::string("u8")}});
-  Value* y = c.op("Quantize", {x, divisor, point}, {{"to", std::string("u8")}});
-  WOOTZ_RETURN_IF_ERROR(c.output(0, y));
-  WOOTZ_RETURN_IF_ERROR(c.output(1, scale));
-  return c.output(2, point);
+  const Node* const made = c.node("DynamicQuantize", {x}, {}, 3);
+  for (int o = 0; o < 3; ++o) WOOTZ_RETURN_IF_ERROR(c.output(o, made == nullptr ? nullptr : made->output(o)));
+  return Status();
 }
 
 }  // namespace

@@ -27,6 +27,28 @@ TEST(Quantize, Float8) {
                 make(DType::kF8E4M3, {3}, {1, 448, -1.5}));
 }
 
+TEST(QuantizeRows, EachByItsLargestValue) {
+  Result<std::vector<HostTensor>> all =
+      try_op("QuantizeRows", {f32({3, 3}, {1, -127, 63.5, 0, 0, 0, 0.5, 0.25, -0.125})}, {{"empty", 1.0}}, 2);
+  ASSERT_TRUE(all.ok()) << all.status().message();
+  const std::vector<HostTensor>& made = *all;
+  EXPECT_FALSE(try_op("QuantizeRows", {i32({1, 1}, {1})}, {}, 2).ok());
+  EXPECT_FALSE(try_op("QuantizeRows", {f32({}, {1})}, {}, 2).ok());
+  expect_tensor(made[0], make(DType::kI8, {3, 3}, {1, -127, 64, 0, 0, 0, 127, 64, -32}));
+  expect_tensor(made[1], f32({3, 1}, {1, 1, 0.5F / 127}));
+}
+
+TEST(DynamicQuantize, TheRangeHoldsZero) {
+  Result<std::vector<HostTensor>> made = try_op("DynamicQuantize", {f32({4}, {0, 51, 102, 255})}, {}, 3);
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  expect_tensor((*made)[0], make(DType::kU8, {4}, {0, 51, 102, 255}));
+  expect_tensor((*made)[1], f32({}, {1}));
+  made = try_op("DynamicQuantize", {f32({2}, {-51, 204})}, {}, 3);
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  expect_tensor((*made)[0], make(DType::kU8, {2}, {0, 255}));
+  expect_tensor((*made)[2], make(DType::kU8, {}, {51}));
+}
+
 TEST(Dequantize, SubtractsThenScales) {
   expect_tensor(run_op("Dequantize", {make(DType::kU8, {3}, {0, 10, 255}), f32({}, {0.5}), make(DType::kU8, {}, {10})}),
                 f32({3}, {-5, 0, 122.5}));

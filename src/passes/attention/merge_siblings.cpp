@@ -47,7 +47,8 @@ bool alike(const Node& a, const Node& b) {
   const size_t inner = a.attr_int("trans_b") != 0 ? 1 : 0;
   return wa.dtype() == wb.dtype() && a.attr_int("trans_b") == b.attr_int("trans_b") &&
          a.attr_float("alpha", 1) == b.attr_float("alpha", 1) && a.attr_floats("x_scale") == b.attr_floats("x_scale") &&
-         a.attr_floats("x_zero", {0}) == b.attr_floats("x_zero", {0}) && wa.dims()[inner] == wb.dims()[inner];
+         a.attr_floats("x_zero", {0}) == b.attr_floats("x_zero", {0}) && a.input(3) == b.input(3) &&
+         wa.dims()[inner] == wb.dims()[inner];
 }
 
 // The weights (or biases, as one row each) side by side. Wide tensors are made once for each list of parts.
@@ -115,7 +116,9 @@ Status merge(Graph& graph, Wide& wide, const std::vector<Node*>& parts) {
   WOOTZ_ASSIGN_OR_RETURN(Value * weights, wide.weights(parts));
   WOOTZ_ASSIGN_OR_RETURN(Value * bias, wide.bias(parts));
   std::vector<Value*> inputs{parts[0]->input(0), weights};
-  if (bias != nullptr) inputs.push_back(bias);
+  Value* const row_scales = parts[0]->input(3);
+  if (bias != nullptr || row_scales != nullptr) inputs.push_back(bias);
+  if (row_scales != nullptr) inputs.push_back(row_scales);
   Node* made = graph.add_node(parts[0]->op(), graph.unique_name(parts[0]->name()), std::move(inputs), parts[0]->attrs(),
                               1, parts[0]);
   if (made->has_attr("x_scale")) {

@@ -1,6 +1,6 @@
 // Convolutions and GEMMs of dequantized operands take the int8 values themselves: the Dequantize in front of each
 // operand becomes attributes (ops/support/quant_attrs.h). A Quantize after it then becomes part of the epilogue like
-// any pointwise op.
+// any pointwise op. Rows that were quantized by scales of their own (op QuantizeRows) leave these to the product, too.
 #include <algorithm>
 
 #include "ops/infer.h"
@@ -132,10 +132,29 @@ bool has_int8_form(const Node& node) {
   return !node.has_attr("x_scale") && !node.has_attr("epilogue") && node.num_outputs() == 1;
 }
 
+// Of a Dequantize of rows by the scales that they were quantized by: these; null: it is another one.
+Value* row_scales(const Node& dequantize) {
+  const Node* const rows = dequantize.input(0)->producer();
+  const bool own = rows != nullptr && rows->is("QuantizeRows") && dequantize.input(0) == rows->output(0) &&
+                   dequantize.input(1) == rows->output(1) && dequantize.input(2) == nullptr &&
+                   is_int8(dequantize.input(0)->dtype()) && dequantize.output()->dtype() == DType::kF32;
+  return own ? dequantize.input(1) : nullptr;
+}
+
 struct Int8Form {
-  Node* data = nullptr;  // Dequantize
+  Node* data = nullptr;   // Dequantize
+  Value* rows = nullptr;  // its scales, one for each row; null: it has one, which is constant
   Weights weights;
 };
+
+// A product of rows with scales of their own.
+Status check_rows(const Node& node) {
+  if (!node.is("MatMul") || node.attr_int("trans_a", 0) != 0 || node.num_inputs() > 3)
+    return unsupported("rows with scales of their own are no first operand of it");
+  if (!node.input(1)->producer() || !node.input(1)->producer()->input(0)->is_constant() || node.input(1)->rank() != 2)
+    return unsupported("rows with scales of their own are multiplied by no constant matrix");
+  return Status();
+}
 
 Result<Int8Form> int8_form(const Node& node) {
   if (!has_int8_form(node)) return unsupported("it has no 8-bit form");
@@ -144,10 +163,15 @@ Result<Int8Form> int8_form(const Node& node) {
   Int8Form form;
   form.data = dequantize_of(node.input(0));
   if (form.data == nullptr) return unsupported("its first operand is in float");
-  std::string why;
-  const auto grid = read_grid(*form.data, &why);
-  if (!grid) return unsupported("of its first operand, {}", why);
-  if (!grid->per_tensor) return unsupported("the scales of its first operand vary");
+  form.rows = row_scales(*form.data);
+  if (form.rows != nullptr) {
+    WOOTZ_RETURN_IF_ERROR(check_rows(node));
+  } else {
+    std::string why;
+    const auto grid = read_grid(*form.data, &why);
+    if (!grid) return unsupported("of its first operand, {}", why);
+    if (!grid->per_tensor) return unsupported("the scales of its first operand vary");
+  }
   if (form.data->input(0)->is_constant()) return unsupported("its first operand is a constant");
   if (const int64_t n = reduction_length(node, *node.input(1)); n > kMaxReduction)
     return unsupported("an int32 may not hold sums of {} products", n);
@@ -170,9 +194,13 @@ Status apply(Graph& graph, Node* node, Int8Form form) {
     WOOTZ_RETURN_IF_ERROR(fold_node(graph, bias).status());
   }
   // Read only now: where both operands are one value, moving it to i8 moved this one as well.
-  const auto grid = read_grid(*form.data);
+  const auto grid = form.rows == nullptr ? read_grid(*form.data) : QuantGrid();
   node->set_attr("x_scale", std::vector<double>{grid->s});
   node->set_attr("x_zero", std::vector<double>{grid->z});
+  if (form.rows != nullptr) {
+    if (node->num_inputs() < 3) node->add_input(nullptr);
+    node->add_input(form.rows);
+  }
   node->set_attr("w_scale", w.scale);
   if (w.zero[0] != 0) node->set_attr("w_zero", w.zero);
   node->set_input(0, form.data->input(0));

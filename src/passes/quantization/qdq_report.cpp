@@ -153,6 +153,8 @@ std::vector<QdqLine> QdqRecorder::lines(const Graph& graph) const {
         line.reason = entry.why_kept;
       else if (holder->is("WeightOnlyMatMul"))
         line.reason = fmt::format("the product reads {} as they are", dtype_name(holder->input(1)->dtype()));
+      else if (holder->is("QuantizeRows"))
+        line.reason = "each row is rounded by a scale of its own";
       else if (is_quantized(*holder))
         line.reason = fmt::format("{} computes in 8 bits", holder->op().name);
       else

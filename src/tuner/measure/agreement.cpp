@@ -290,6 +290,12 @@ Allowance allowance_for(const Problem& problem, size_t output, DType dtype, int6
   a.tolerance = tolerance_for(dtype, longest);
   if (is_float(dtype) && is_float(problem.acc_dtype))
     a.tolerance = std::max(a.tolerance, tolerance_for(problem.acc_dtype, longest));
+  if (const auto* rows = problem.as_if<QuantizeRowsParams>(); rows != nullptr && !problem.inputs.empty()) {
+    // Rows of 16 bits that are rounded otherwise have other scales, too.
+    const DType type = rows->value.empty() ? problem.inputs[0].dtype : rows->value.output_type();
+    a.tolerance = std::max(a.tolerance, tolerance_for(type, longest));
+    if (is_integer(dtype)) a.slack = type == DType::kBF16 ? 2 : 1;
+  }
   // A float that lies on the border between two integers may be rounded to either. Beyond quantize: any conversion.
   const auto* chain = problem.as_if<ChainParams>();
   const bool between = chain != nullptr && output == 1;

@@ -44,6 +44,8 @@ class AmxCall final : public UnitsCall {
     call->find_finish(p, args);
     AmxUnit form;
     call->set_ends(&form);
+    static constexpr float kSome = 1;
+    if (call->finish_.rows >= 0) form.row_scales = &kSome;
     call->in_places_ = dots == Dots::kVnni && vnni_in_places(form);
     if (!call->direct_) {
       WOOTZ_ASSIGN_OR_RETURN(call->epilogue_, epilogue.bind(p, args));
@@ -87,6 +89,10 @@ class AmxCall final : public UnitsCall {
 
   void set_bias(const RunArgs& args, const DenseUnit& u, float* to) const {
     for (int64_t c = 0; c < padded_columns(); ++c) to[c] = finish_.shift;
+    if (finish_.bias >= 0) {
+      const auto* const after = static_cast<const float*>(args.inputs[finish_.bias]) + u.column;
+      for (int64_t c = 0; c < u.columns; ++c) to[place(c)] += finish_.factor * after[c];
+    }
     if (!has_bias()) return;
     const void* from = args.inputs[2];
     for (int64_t c = 0; c < u.columns; ++c) {
@@ -123,6 +129,7 @@ class AmxCall final : public UnitsCall {
                                                                steps_ * kAmxLine) +
                 u.column;
     set_ends(&t);
+    if (finish_.rows >= 0) t.row_scales = static_cast<const float*>(args.inputs[finish_.rows]) + u.row;
     t.inputs = args.inputs;
     t.zero = finish_.zero;
     t.guarded = finish_.may_be_nan || !(most_.with(most_bias(bias)) < kFitsInteger);

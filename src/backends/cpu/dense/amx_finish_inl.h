@@ -43,10 +43,12 @@ struct Columns {
 struct Pair {
   __m512 v[4];
   int64_t at[2];  // where the rows' results lie, from the unit's first on
+  __m512 by[2];   // what the rows' sums are multiplied by: of ScaledRows
 };
 
 // Goes from pair to pair; `next` false: there are no more. Of rows that all are results, one after the other:
 struct AllRows {
+  static constexpr bool kScaled = false;
   const int32_t* sums;
   int64_t at, stride, left;
   __attribute__((always_inline)) AllRows(const AmxUnit& u, const Pending& from)
@@ -68,8 +70,26 @@ struct AllRows {
   }
   int64_t passed(const Pending& from) const { return from.rows - (left < 0 ? 0 : left); }
 };
+// Of rows that all are results, and have a scale each:
+struct ScaledRows {
+  static constexpr bool kScaled = true;
+  AllRows rows;
+  const float* scales;
+  __attribute__((always_inline)) ScaledRows(const AmxUnit& u, const Pending& from)
+      : rows(u, from), scales(u.row_scales + from.row + from.next) {}
+  __attribute__((always_inline)) bool next(const int32_t* (&of)[2], Pair* p) {
+    const int second = rows.left > 1 ? 1 : 0;
+    if (!rows.next(of, p)) return false;
+    p->by[0] = _mm512_set1_ps(scales[0]);
+    p->by[1] = _mm512_set1_ps(scales[second]);
+    scales += 2;
+    return true;
+  }
+  int64_t passed(const Pending& from) const { return rows.passed(from); }
+};
 // Of rows some of which are none:
 struct SomeRows {
+  static constexpr bool kScaled = false;
   const int32_t* sums;
   const int32_t* places;
   int64_t row, rows, column, stride;
@@ -102,8 +122,9 @@ __attribute__((always_inline)) inline bool load(const Columns& columns, Rows* ro
 #pragma GCC unroll 4
   for (int j = 0; j < 4; ++j) {
     const __m512i sum = _mm512_load_si512(of[j / 2] + j % 2 * kLanes);
-    p->v[j] = _mm512_fmadd_ps(kIntegers ? _mm512_cvtepi32_ps(sum) : _mm512_castsi512_ps(sum), columns.scale[j % 2],
-                              columns.bias[j % 2]);
+    __m512 value = kIntegers ? _mm512_cvtepi32_ps(sum) : _mm512_castsi512_ps(sum);
+    if constexpr (Rows::kScaled) value = _mm512_mul_ps(value, p->by[j / 2]);
+    p->v[j] = _mm512_fmadd_ps(value, columns.scale[j % 2], columns.bias[j % 2]);
   }
   return true;
 }
@@ -220,6 +241,8 @@ __attribute__((always_inline)) inline void each_pair(const AmxUnit& u, const Col
 template <bool kIntegers, class End>
 __attribute__((always_inline)) inline void each_pair(const AmxUnit& u, const Columns& columns, Pending* pending,
                                                      int64_t pairs, const End& end) {
+  if constexpr (kIntegers)
+    if (u.row_scales != nullptr) return each_pair<kIntegers, ScaledRows>(u, columns, pending, pairs, end);
   if (u.places == nullptr) return each_pair<kIntegers, AllRows>(u, columns, pending, pairs, end);
   each_pair<kIntegers, SomeRows>(u, columns, pending, pairs, end);
 }

@@ -31,9 +31,10 @@ struct AmxUnit {
   const int32_t* places = nullptr;  // which result a row is, negative: none; null: rows are results
   const char* weights = nullptr;    // [panel][tap][line][tile][16][64], or as vnni_pack.h has them
   int64_t columns = 0;
-  const int32_t* start = nullptr;  // what sums of integers begin with, one a column; null: 0
-  const float* scale = nullptr;    // one a column; null: 1
-  const float* bias = nullptr;     // one a column. These three reach to the end of the last panel
+  const int32_t* start = nullptr;     // what sums of integers begin with, one a column; null: 0
+  const float* scale = nullptr;       // one a column; null: 1
+  const float* bias = nullptr;        // one a column. These three reach to the end of the last panel
+  const float* row_scales = nullptr;  // of integers whose rows are results: one a row beside the columns'; null: 1
   const SumsEnd* ends = nullptr;
   int num_ends = 0;
   const void* const* inputs = nullptr;  // of the step

@@ -136,9 +136,12 @@ class QuadsCall final : public UnitsCall {
   // What is added to scaled sums, to the end of the last panel. Gives the largest absolute value.
   float set_bias(const RunArgs& args, const DenseUnit& u, float* to) const {
     const float* from = bias(args, u);
+    const float* after = finish_.bias < 0 ? nullptr : static_cast<const float*>(args.inputs[finish_.bias]) + u.column;
     float most = std::fabs(finish_.shift);
     for (int64_t c = 0; c < blocks_.unit_columns; ++c) {
-      to[c] = finish_.shift + (from != nullptr && c < u.columns ? finish_.factor * from[c] : 0);
+      to[c] = finish_.shift;
+      if (c < u.columns && from != nullptr) to[c] += finish_.factor * from[c];
+      if (c < u.columns && after != nullptr) to[c] += finish_.factor * after[c];
       most = std::max(most, std::fabs(to[c]));
     }
     return most;
@@ -182,6 +185,7 @@ class QuadsCall final : public UnitsCall {
     e.stride = blocks_.unit_columns;
     e.scale = scale_.data() + u.column;
     e.bias = added;
+    if (finish_.rows >= 0) e.row_scales = static_cast<const float*>(args.inputs[finish_.rows]) + u.row;
     e.ends = finish_.ends.data();
     e.num_ends = static_cast<int>(finish_.ends.size());
     e.inputs = args.inputs;

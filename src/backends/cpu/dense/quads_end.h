@@ -13,6 +13,7 @@ struct QuadsEnd {
   const float* float_sums = nullptr;  // or these, for finish_rows<float>
   int64_t stride = 0, columns = 0;
   const float *scale = nullptr, *bias = nullptr;  // of a whole panel
+  const float* row_scales = nullptr;              // of each row beside that; null: 1
   const SumsEnd* ends = nullptr;
   int num_ends = 0;
   const void* const* inputs = nullptr;  // of the step

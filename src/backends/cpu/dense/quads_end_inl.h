@@ -135,9 +135,11 @@ HWY_INLINE void finish_panel(const QuadsEnd& unit, int64_t rows) {
   const V scale[2] = {load_lanes(e.scale), load_lanes(e.scale + kLanes)};
   const V bias[2] = {load_lanes(e.bias), load_lanes(e.bias + kLanes)};
   for (int64_t row = 0; row < rows; ++row) {
+    const V by = splat(e.row_scales == nullptr ? 1.0F : e.row_scales[row]);
     Results r;
 #pragma GCC unroll 2
-    for (int i = 0; i < 2; ++i) r.v[i] = hn::MulAdd(load_lanes(sums + row * e.stride + i * kLanes), scale[i], bias[i]);
+    for (int i = 0; i < 2; ++i)
+      r.v[i] = hn::MulAdd(load_lanes(sums + row * e.stride + i * kLanes), hn::Mul(scale[i], by), bias[i]);
     const int64_t at = row * e.out_stride;
     for (int k = 0; k < e.num_ends; ++k) apply<kWhole>(e, e.ends[k], at, r);
     if constexpr (kType == SumsEnd::Type::kU8)

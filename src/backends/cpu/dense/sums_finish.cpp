@@ -68,6 +68,37 @@ std::optional<SumsEnd> from_operand(const Problem& p, const dnn::ChainOp& op) {
       .kind = Kind::kAdd, .type = *type, .alpha = op.alpha, .beta = op.beta, .input = static_cast<int>(input)};
 }
 
+// The input of floats that an operand of the expression is, when it has an element for each row of a product (`rows`),
+// or for each column; -1: it has not.
+int input_along(const Problem& p, uint16_t operand, bool rows) {
+  const size_t input = static_cast<size_t>(p.num_main) + operand - 1;
+  if (operand < 1 || input >= p.inputs.size()) return -1;
+  const TensorDesc &t = p.inputs[input], &y = p.outputs[0];
+  if (t.dtype != DType::kF32 || t.layout != Layout::kLinear || y.layout != Layout::kLinear || t.dims.rank() < 1)
+    return -1;
+  if (!rows) return t.dims.back() == y.dims.back() && t.dims.volume() == y.dims.back() ? static_cast<int>(input) : -1;
+  const auto fits = [](Dims scales, const Dims& of) {
+    if (scales.rank() != of.rank() || scales.back() != 1) return false;
+    scales[scales.size() - 1] = of.back();
+    return scales == of;
+  };
+  return fits(t.dims, y.dims) && fits(t.max_dims, y.max_dims) ? static_cast<int>(input) : -1;
+}
+
+// What a product of rows with scales of their own begins with. Gives how many ops that is.
+size_t read_rows(const Problem& p, const std::vector<dnn::ChainOp>& ops, SumsFinish* f) {
+  using ChainKind = dnn::ChainOp::Kind;
+  if (!p.is(Family::kGemm) || p.num_main != 2 || !is_int8(p.inputs[0].dtype) || ops.empty() ||
+      ops[0].kind != ChainKind::kBinary || ops[0].algorithm != algorithm::binary_mul)
+    return 0;
+  f->rows = input_along(p, ops[0].operand, true);
+  if (f->rows < 0) return 0;
+  f->may_be_nan = true;
+  if (ops.size() < 2 || ops[1].kind != ChainKind::kAdd || ops[1].alpha != 1 || ops[1].beta != 0) return 1;
+  f->bias = input_along(p, ops[1].operand, false);
+  return f->bias < 0 ? 1 : 2;
+}
+
 // alpha * x + beta of ends[at], alpha > 0, goes into the linear end ahead of it, or into the sums' factor and shift,
 // where all ends between can take it. False: it stays.
 bool fold_linear(SumsFinish* f, size_t at) {
@@ -161,8 +192,8 @@ bool append(const Problem& p, const dnn::ChainOp& op, SumsFinish* f) {
     case ChainKind::kPRelu: return false;
   }
   if (!e) return false;
-  // Narrow types hide approximations.
-  if (is_approximate(*e) && f->type == Type::kF32 && p.inputs[0].dtype != DType::kBF16) return false;
+  // Narrow types hide approximations, and so do scales that are found while running.
+  if (is_approximate(*e) && f->type == Type::kF32 && p.inputs[0].dtype != DType::kBF16 && f->rows < 0) return false;
   f->may_be_nan |= e->kind == Kind::kAdd && !is_bytes(e->type);
   if (e->kind == Kind::kLinear && e->alpha == 1 && e->beta == 0) return true;
   f->ends.push_back(*e);
@@ -190,8 +221,8 @@ std::optional<SumsFinish> read_sums_finish(const Problem& p, Tables tables) {
   if (!chain.complete) return std::nullopt;
   const bool quantizes = !chain.ops.empty() && chain.ops.back().kind == dnn::ChainOp::Kind::kQuantize;
   if (quantizes != is_bytes(*type)) return std::nullopt;
-  for (const dnn::ChainOp& op : chain.ops)
-    if (!append(p, op, &f)) return std::nullopt;
+  for (size_t i = read_rows(p, chain.ops, &f); i < chain.ops.size(); ++i)
+    if (!append(p, chain.ops[i], &f)) return std::nullopt;
   if (quantizes) fold_linears(&f);
   fold_first(&f);
   fold_shifts(&f);
@@ -205,6 +236,12 @@ std::optional<SumsFinish> read_sums_finish(const Problem& p, const BindArgs& arg
   const auto fits = [&](const SumsEnd& e) {
     return e.input < 0 || args.inputs[static_cast<size_t>(e.input)] == args.outputs[0];
   };
+  const auto is_as_long = [&](int input, bool rows) {
+    const Dims& y = args.outputs[0];
+    return input < 0 || y.volume() == 0 ||
+           args.inputs[static_cast<size_t>(input)].volume() == (rows ? y.volume() / y.back() : y.back());
+  };
+  if (f && (!is_as_long(f->rows, true) || !is_as_long(f->bias, false))) return std::nullopt;
   return f && std::all_of(f->ends.begin(), f->ends.end(), fits) ? f : std::nullopt;
 }
 
@@ -213,6 +250,7 @@ LargestResult largest_result(const SumsFinish& f, int64_t products, std::span<co
   const float sums = 255.0f * 128.0f * static_cast<float>(products);
   LargestResult most;
   for (const float scale : scales) most.sums = std::max(most.sums, sums * std::fabs(scale));
+  if (f.rows >= 0) most.sums = HUGE_VALF;
   for (const SumsEnd& e : f.ends) {
     const float alpha = std::fabs(e.alpha), beta = std::fabs(e.beta);
     if (e.kind == Kind::kAdd) most.sums += 255 * alpha + beta;

@@ -16,6 +16,9 @@ namespace wootz::cpu {
 struct SumsFinish {
   // Applied to the sums first, with the columns' own scales and biases: factor * (scale * sum + bias) + shift.
   float factor = 1, shift = 0;
+  // Inputs of a product: what its rows' sums are multiplied by before that, and in that case a bias, after the rows'
+  // scale and the columns'; negative: there is none.
+  int rows = -1, bias = -1;
   std::vector<SumsEnd> ends;
   SumsEnd::Type type = SumsEnd::Type::kF32;
   int32_t zero = 0;

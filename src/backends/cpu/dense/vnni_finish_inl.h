@@ -140,6 +140,7 @@ template <SumsEnd::Type kStored>
 QuartersFinish quarters_finish_of(const AmxUnit& u) {
   using Type = SumsEnd::Type;
   const Ends ends = ends_of(u);
+  if (u.row_scales != nullptr) return nullptr;
   if (ends.active) return active_quarters_of<kStored>(u.ends[0].activation);
   if (!ends.plain || (ends.added != nullptr && !is_bytes(ends.added->type))) return nullptr;
   if (ends.added == nullptr) return plain_quarters_of<kStored, false, Type::kU8>(ends.rounds);

@@ -178,11 +178,33 @@ void affine(float* dst, const float* x, int64_t n, float mean, float factor, flo
   map1(x, dst, n, [=](V a) HWY_ATTR { return hn::MulAdd(hn::Sub(a, m), f, b); });
 }
 
+float max_abs(const float* x, int64_t n) {
+  return over_lanes(fold(
+                        x, n, hn::Zero(F()), [](V a, V b) HWY_ATTR { return keep_nan_max(a, hn::Abs(b)); },
+                        [](V a, V b) HWY_ATTR { return keep_nan_max(a, b); }),
+                    max_keep);
+}
+
+// By the reciprocal, and once more what that leaves: as good as a division, and several times as fast.
+HWY_INLINE V quotient(V a, V s, V inverse) {
+  const V q = hn::Mul(a, inverse);
+  return hn::MulAdd(hn::NegMulAdd(q, s, a), inverse, q);
+}
+void quantize(int8_t* dst, const float* x, int64_t n, float scale) {
+  const V s = splat(scale), inverse = splat(1 / scale);
+  map1(x, dst, n, [=](V a) HWY_ATTR { return quotient(a, s, inverse); });
+}
+void quantize_from(uint8_t* dst, const float* x, int64_t n, float scale, float zero) {
+  const V s = splat(scale), inverse = splat(1 / scale), z = splat(zero);
+  map1(x, dst, n, [=](V a) HWY_ATTR { return hn::Add(hn::Round(quotient(a, s, inverse)), z); });
+}
+
 }  // namespace
 
 const RowOps& rows() {
-  static constexpr RowOps kOps{reduce, max, sum_centered,  accumulate,  exp_row,   exp_columns,
-                               scale,  add, scale_columns, sub_columns, normalize, affine};
+  static constexpr RowOps kOps{reduce,      max,    sum_centered, accumulate,    exp_row,
+                               exp_columns, scale,  add,          scale_columns, sub_columns,
+                               normalize,   affine, max_abs,      quantize,      quantize_from};
   return kOps;
 }
 

@@ -10,6 +10,9 @@ namespace wootz::cpu {
 
 enum class RowOp : uint8_t { kSum, kMax, kMin, kProd, kSumAbs, kSumSquares, kSumExp };
 
+// Whose reciprocals, and what is left of values that are divided by them, are far from what floats cannot hold.
+inline constexpr float kLeastPlainScale = 0x1p-90F, kMostPlainScale = 0x1p90F;
+
 struct RowOps {
   // Of one row. `shift` is subtracted first by kSumExp (and, squared, by sum_centered). NaN gives NaN.
   float (*reduce)(RowOp op, const float* x, int64_t n, float shift);
@@ -30,6 +33,12 @@ struct RowOps {
                     const float* bias);
   // dst = (x - mean) * factor + bias
   void (*affine)(float* dst, const float* x, int64_t n, float mean, float factor, float bias);
+  float (*max_abs)(const float* x, int64_t n);  // 0 of none; NaN gives NaN
+  // dst = x / scale, rounded half to even, within i8; a scale from kLeastPlainScale to kMostPlainScale, and every |x|
+  // within 2^20 of it.
+  void (*quantize)(int8_t* dst, const float* x, int64_t n, float scale);
+  // The same plus a whole number, within u8.
+  void (*quantize_from)(uint8_t* dst, const float* x, int64_t n, float scale, float zero);
 };
 const RowOps& row_ops(Isa isa);
 

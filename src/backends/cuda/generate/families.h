@@ -179,6 +179,8 @@ Status generate_reformat(const Problem& problem, const BindArgs& args, std::vect
 Status generate_gather(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 // Rows of tables, added up and normalized.
 Status generate_embedding(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+// Rows by scales of their own, after a normalization or an expression.
+Status generate_quantize_rows(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_scatter(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_resize(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_attention(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);

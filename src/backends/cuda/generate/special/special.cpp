@@ -17,6 +17,7 @@ bool is_op(const Problem& p) {
 constexpr Special kSpecials[] = {
     {is_op<BitCastOpParams>, generate_bit_cast},
     {is_op<CastE8M0OpParams>, generate_cast_e8m0},
+    {is_op<DynamicQuantizeOpParams>, generate_dynamic_quantize},
     {is_op<CumSumOpParams>, generate_cumulative},
     {is_op<CumProdOpParams>, generate_cumulative},
     {is_op<OneHotOpParams>, generate_one_hot},

@@ -29,6 +29,7 @@ std::optional<int64_t> special_int(const Problem& problem, const MaybeInt& attri
 
 Status generate_bit_cast(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_cast_e8m0(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+Status generate_dynamic_quantize(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_cumulative(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_one_hot(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_eye(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
