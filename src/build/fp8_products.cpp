@@ -46,8 +46,10 @@ void choose_fp8_products(const BuildContext& context, const Graph& graph, Pipeli
   if (!has_fp8(graph)) return;
   const Status computed = computes_fp8_products(context);
   if (computed.ok()) return;
+  pipeline->disabled.insert("propagate_fp8");
   pipeline->disabled.insert("fuse_fp8");
-  context.log.info(fmt::format("products of floats of 8 bits are computed in wider floats: {}", computed.message()));
+  context.log.info(fmt::format("products and convolutions of floats of 8 bits are computed in wider floats: {}",
+                               computed.message()));
 }
 
 }  // namespace wootz

@@ -82,20 +82,64 @@ std::vector<std::byte> build_block(const char* device, std::initializer_list<Bui
   return build(b, device);
 }
 
-std::vector<std::string> products_of(const std::vector<std::byte>& bytes) {
-  std::vector<std::string> kernels;
+std::vector<wootz::Step> steps_of(const std::vector<std::byte>& bytes, wootz::Family family) {
+  std::vector<wootz::Step> found;
   const auto program = wootz::read_plan(bytes);
   EXPECT_TRUE(program.ok()) << program.status().to_string();
-  if (!program.ok()) return kernels;
+  if (!program.ok()) return found;
   for (const wootz::Step& step : (*program)->steps)
-    if (step.problem.is(wootz::Family::kGemm)) kernels.push_back(step.tactic.kernel);
+    if (step.problem.is(family)) found.push_back(step);
+  return found;
+}
+
+std::vector<std::string> products_of(const std::vector<std::byte>& bytes) {
+  std::vector<std::string> kernels;
+  for (const wootz::Step& step : steps_of(bytes, wootz::Family::kGemm)) kernels.push_back(step.tactic.kernel);
   return kernels;
+}
+
+// Both products are of the 8 bits, whoever computes them; the types of their results.
+std::vector<wootz::DType> results_in_eight_bits(const std::vector<std::byte>& bytes) {
+  std::vector<wootz::DType> results;
+  for (const wootz::Step& step : steps_of(bytes, wootz::Family::kGemm)) {
+    EXPECT_EQ(step.problem.inputs[0].dtype, wootz::DType::kF8E4M3) << step.name;
+    EXPECT_EQ(step.problem.inputs[1].dtype, wootz::DType::kF8E4M3) << step.name;
+    results.push_back(step.problem.outputs[0].dtype);
+  }
+  EXPECT_EQ(results.size(), 2u);
+  return results;
+}
+
+// Two convolutions, the first with an activation and a maximum of windows behind it, the second with a residual, and
+// the mean of the image.
+void images(Bench& b, const Numbers& n, DataType type) {
+  const auto convolution = [&](ITensor* x, int64_t columns, int64_t window) {
+    const int64_t channels = x->getDimensions().d[1];
+    const Weights own{DataType::kFLOAT, n.weights.data(), columns * channels * window * window};
+    ITensor* plain = as(b, b.network->addConstant(dims({columns, channels, window, window}), own)->getOutput(0), type);
+    IConvolutionLayer* conv =
+        b.network->addConvolutionNd(*quantized(b, x, n), columns, dims({window, window}),
+                                    {DataType::kFLOAT, nullptr, 0}, {DataType::kFLOAT, n.ones.data(), columns});
+    conv->setInput(1, *quantized(b, plain, n));
+    conv->setPaddingNd(dims({window / 2, window / 2}));
+    return conv->getOutput(0);
+  };
+  ITensor* x = b.input("x", {2, 16, 16, 16}, type);
+  ITensor* first = convolution(x, 16, 1);
+  first = b.network->addActivation(*first, ActivationType::kRELU)->getOutput(0);
+  IPoolingLayer* pool = b.network->addPoolingNd(*first, PoolingType::kMAX, dims({2, 2}));
+  pool->setStrideNd(dims({2, 2}));
+  ITensor* residual = quantized(b, pool->getOutput(0), n);
+  ITensor* second = convolution(pool->getOutput(0), 16, 3);
+  ITensor* sum = b.network->addElementWise(*second, *residual, ElementWiseOperation::kSUM)->getOutput(0);
+  sum = quantized(b, sum, n);
+  b.output(b.network->addReduce(*sum, ReduceOperation::kAVG, 12, true), "y");
 }
 
 TEST(DevicelessFp8, ProductsAreOfTheEightBitsWithAndWithoutTheFlag) {
   if (const auto found = wootz::cuda::compiler_version(); !found.ok()) GTEST_SKIP() << found.status().to_string();
   const std::vector<std::byte> bytes = build_block("h200", {BuilderFlag::kFP16});
-  EXPECT_EQ(products_of(bytes), std::vector<std::string>(2, "gemm_f8e4m3_cublaslt"));
+  results_in_eight_bits(bytes);
   EXPECT_TRUE(build_block("h200", {BuilderFlag::kFP16, BuilderFlag::kFP8}) == bytes);
   const auto program = wootz::read_plan(bytes);
   ASSERT_TRUE(program.ok());
@@ -122,10 +166,10 @@ TEST(DevicelessFp8, ElsewhereTheyAreOfWiderFloats) {
   EXPECT_NE(b.logger.infos().find("computed in wider floats: sm_80"), std::string::npos) << b.logger.infos();
 }
 
-// In FP32 the library adds no bias: the products are of the 8 bits all the same.
+// The library adds no bias to results in FP32: a kernel of our own does.
 TEST(DevicelessFp8, ResultsInSinglePrecision) {
   if (const auto found = wootz::cuda::compiler_version(); !found.ok()) GTEST_SKIP() << found.status().to_string();
-  EXPECT_EQ(products_of(build_block("h200", {})), std::vector<std::string>(2, "gemm_f8e4m3_cublaslt"));
+  results_in_eight_bits(build_block("h200", {}));
 }
 
 TEST(DevicelessFp8, StronglyTypedNetworks) {
@@ -133,10 +177,10 @@ TEST(DevicelessFp8, StronglyTypedNetworks) {
   const Numbers numbers;
   Bench b(1U << static_cast<uint32_t>(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED));
   block(b, numbers, DataType::kHALF);
-  EXPECT_EQ(products_of(build(b, "h200")), std::vector<std::string>(2, "gemm_f8e4m3_cublaslt"));
+  results_in_eight_bits(build(b, "h200"));
 }
 
-// The library does not round what has a scale for each column: that is a step of its own, and what it reads is narrow.
+// The library does not round what has a scale for each column: a kernel of our own does.
 TEST(DevicelessFp8, ScalesByColumn) {
   if (const auto found = wootz::cuda::compiler_version(); !found.ok()) GTEST_SKIP() << found.status().to_string();
   Numbers numbers;
@@ -145,14 +189,38 @@ TEST(DevicelessFp8, ScalesByColumn) {
   Bench b;
   block(b, numbers);
   b.config->setFlag(BuilderFlag::kFP16);
-  const std::vector<std::byte> bytes = build(b, "h200");
-  EXPECT_EQ(products_of(bytes), std::vector<std::string>(2, "gemm_f8e4m3_cublaslt"));
-  const auto program = wootz::read_plan(bytes);
-  ASSERT_TRUE(program.ok());
-  std::vector<wootz::DType> results;
-  for (const wootz::Step& step : (*program)->steps)
-    if (step.problem.is(wootz::Family::kGemm)) results.push_back(step.problem.outputs[0].dtype);
-  EXPECT_EQ(results, (std::vector<wootz::DType>{wootz::DType::kBF16, wootz::DType::kF16}));
+  EXPECT_EQ(results_in_eight_bits(build(b, "h200")),
+            (std::vector<wootz::DType>{wootz::DType::kF8E4M3, wootz::DType::kF16}));
+}
+
+TEST(DevicelessFp8, ConvolutionsAndWhatIsAroundThem) {
+  if (const auto found = wootz::cuda::compiler_version(); !found.ok()) GTEST_SKIP() << found.status().to_string();
+  const Numbers numbers;
+  for (const char* device : {"h200", "l4"})
+    for (const DataType type : {DataType::kFLOAT, DataType::kHALF}) {
+      Bench b(type == DataType::kFLOAT ? 0
+                                       : 1U << static_cast<uint32_t>(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED));
+      images(b, numbers, type);
+      const std::vector<std::byte> bytes = build(b, device);
+      const auto convolutions = steps_of(bytes, wootz::Family::kConv);
+      ASSERT_EQ(convolutions.size(), 2u);
+      for (const wootz::Step& step : convolutions) {
+        EXPECT_NE(step.tactic.kernel.find("float8"), std::string::npos) << step.tactic.kernel;
+        EXPECT_EQ(step.problem.outputs[0].dtype, wootz::DType::kF8E4M3);
+      }
+      for (const wootz::Step& step : steps_of(bytes, wootz::Family::kPool))
+        EXPECT_EQ(step.problem.inputs[0].dtype, wootz::DType::kF8E4M3);
+    }
+}
+
+TEST(DevicelessFp8, ElsewhereConvolutionsAreOfWiderFloats) {
+  if (const auto found = wootz::cuda::compiler_version(); !found.ok()) GTEST_SKIP() << found.status().to_string();
+  const Numbers numbers;
+  Bench b;
+  images(b, numbers, DataType::kFLOAT);
+  for (const wootz::Step& step : steps_of(build(b, "a100"), wootz::Family::kConv))
+    EXPECT_NE(step.problem.inputs[0].dtype, wootz::DType::kF8E4M3);
+  EXPECT_NE(b.logger.infos().find("computed in wider floats: sm_80"), std::string::npos) << b.logger.infos();
 }
 
 TEST(DevicelessFp8, TheFlagIsOfNoUseOnTheProcessor) {

@@ -42,7 +42,8 @@ class LayerQuantizer {
       Result<std::string> why = quantize(node, &layer);
       if (!why.ok()) return why.status().with_prefix(fmt::format("layer '{}'", layer.name));
       layer.why_not = std::move(why).value();
-      if (layer.why_not.empty() && layer.format == NumberFormat::kInt8) quantized_.emplace(&node, layers->size());
+      if (layer.why_not.empty() && rounds_residuals(layer))
+        quantized_.emplace(&node, Quantized{layers->size(), layer.format});
       layers->push_back(std::move(layer));
     }
     for (NodeProto& node : nodes)
@@ -51,6 +52,16 @@ class LayerQuantizer {
   }
 
  private:
+  struct Quantized {
+    size_t place = 0;  // in the model
+    NumberFormat format = NumberFormat::kInt8;
+  };
+
+  // Products of FP8 have no epilogue that reads 8 bits, and transformers lose more by it than images.
+  static bool rounds_residuals(const EditedLayer& layer) {
+    return layer.format == NumberFormat::kInt8 || (layer.format == NumberFormat::kFp8 && layer.op == "Conv");
+  }
+
   NumberFormat format_of(const std::string& layer) const {
     const auto own = rules_.formats.find(layer);
     return own == rules_.formats.end() ? rules_.format : own->second;
@@ -308,13 +319,14 @@ class LayerQuantizer {
     if (a == b || edit_.constant(a) != nullptr || edit_.constant(b) != nullptr) return;
     const NodeProto *of_a = product_of(a), *of_b = product_of(b);
     if (of_a == nullptr && of_b == nullptr) return;
-    const bool second = of_a == nullptr || (of_b != nullptr && quantized_.at(of_b) > quantized_.at(of_a));
+    const bool second = of_a == nullptr || (of_b != nullptr && quantized_.at(of_b).place > quantized_.at(of_a).place);
     const int index = second ? 0 : 1;
     const std::string& other = node.input(index);
-    const bool in_8_bits = activations_.count({other, NumberFormat::kInt8}) != 0;
+    const NumberFormat format = quantized_.at(second ? of_b : of_a).format;
+    const bool in_8_bits = activations_.count({other, format}) != 0;
     if (!in_8_bits && (second ? of_a : of_b) == nullptr) return;
     if (const std::string* const source = scaled_source(other); source != nullptr)
-      node.set_input(index, rounded(other, grid_of(*source, NumberFormat::kInt8), NumberFormat::kInt8));
+      node.set_input(index, rounded(other, grid_of(*source, format), format));
   }
 
   GraphEdit& edit_;
@@ -322,7 +334,7 @@ class LayerQuantizer {
   std::map<std::tuple<std::string, int, NumberFormat>, Made> weights_;
   std::map<std::pair<std::string, NumberFormat>, std::string> activations_;
   std::map<std::string, std::string> rows_;       // activations by rows
-  std::map<const NodeProto*, size_t> quantized_;  // to int8, with their places in the model
+  std::map<const NodeProto*, Quantized> quantized_;  // whose residuals are rounded as well
 };
 
 }  // namespace

@@ -55,8 +55,7 @@ Status infer_conv_shape(InferContext& ctx, DType type) {
 Status infer_conv(InferContext& ctx) {
   const bool known = ctx.rank(1) > 0 && ctx.shape(1)[0].is_const();
   WOOTZ_ASSIGN_OR_RETURN(const auto quant, read_quant_attrs(ctx.node(), known ? ctx.shape(1)[0].value() : -1));
-  if (quant ? !is_int8(ctx.dtype(0)) || !is_int8(ctx.dtype(1))
-            : !is_float(ctx.dtype(0)) || ctx.dtype(0) != ctx.dtype(1))
+  if (quant ? !are_8_bits(ctx.dtype(0), ctx.dtype(1)) : !is_float(ctx.dtype(0)) || ctx.dtype(0) != ctx.dtype(1))
     return ctx.fail("input of type {} with weights of type {}", dtype_name(ctx.dtype(0)), dtype_name(ctx.dtype(1)));
   WOOTZ_RETURN_IF_ERROR(infer_conv_shape(ctx, quant ? DType::kF32 : ctx.dtype(0)));
   return check_bias(ctx, 2, ctx.shape(1)[0]);

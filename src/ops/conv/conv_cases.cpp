@@ -89,6 +89,13 @@ void conv_cases(CaseList& list) {
               {"w_scale", std::vector<double>{.01, .02, .03, .01, .02, .03, .01, .02, .03, .01, .02, .03}}},
              1, {false, true, true}, 144);
   }
+  for (const DType x : {DType::kF8E4M3, DType::kF8E5M2})
+    list.add(std::string("conv/quantized_") + dtype_name(x), "Conv",
+             {list.random(x, {1, 16, 9, 9}), list.random(DType::kF8E4M3, {8, 16, 3, 3}), list.random(DType::kF32, {8})},
+             {{"pads", ints({1, 1, 1, 1})},
+              {"x_scale", std::vector<double>{0.2}},
+              {"w_scale", std::vector<double>{.1, .2, .3, .1, .2, .1, .3, .4}}},
+             1, {false, true, true}, 144);
   list.add("conv_integer/zero_points", "ConvInteger",
            {list.random(DType::kU8, {1, 3, 6, 6}, 0, 255), list.random(DType::kI8, {4, 3, 3, 3}, -128, 127),
             HostTensor::scalar<uint8_t>(7), list.random(DType::kI8, {4}, -4, 4)},

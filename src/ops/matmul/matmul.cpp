@@ -1,7 +1,6 @@
 // MatMul (with transposes, alpha and an added term: also Gemm) and MatMulInteger.
 #include <algorithm>
 
-#include "base/fp8.h"
 #include "ops/matmul/weight_only.h"
 #include "ops/module_table.h"
 #include "ops/support/quant_attrs.h"
@@ -67,8 +66,8 @@ Status infer_matmul(InferContext& ctx) {
   WOOTZ_ASSIGN_OR_RETURN(const auto quant, read_quant_attrs(node, shape->n.is_const() ? shape->n.value() : -1));
   const DType a = ctx.dtype(0), b = ctx.dtype(1);
   const bool number = is_float(a) || (is_integer(a) && dtype_bits(a) >= 32);
-  const bool bytes = (is_int8(a) && is_int8(b)) || (is_fp8(a) && is_fp8(b));
-  if (quant ? !bytes : a != b || !number) return ctx.fail("operands of type {} and {}", dtype_name(a), dtype_name(b));
+  if (quant ? !are_8_bits(a, b) : a != b || !number)
+    return ctx.fail("operands of type {} and {}", dtype_name(a), dtype_name(b));
   if (!is_float(a) && !quant && node.attr_float("alpha", 1) != 1) return ctx.fail("alpha with integer operands");
   Shape y = result_shape(*shape);
   const DType type = quant ? DType::kF32 : a;

@@ -17,8 +17,8 @@ Status infer_pool(InferContext& ctx) {
   const DType type = ctx.dtype(0);
   // Quantized: x_scale * (average of (x - x_zero)) in f32.
   const bool quantized = node.has_attr("x_scale");
-  if (quantized && (kind != "avg" || (type != DType::kU8 && type != DType::kI8) ||
-                    node.attr_floats("x_scale").size() != 1 || node.attr_floats("x_zero", {0}).size() != 1))
+  if (quantized && (kind != "avg" || (!is_int8(type) && !is_fp8(type)) || node.attr_floats("x_scale").size() != 1 ||
+                    node.attr_floats("x_zero", {0}).size() != 1))
     return ctx.fail("x_scale is for one scale and zero point of averages of 8 bits, this is {} of {}", kind,
                     dtype_name(type));
   if (kind == "max" ? !is_float(type) && !is_integer(type) : !is_float(type) && !quantized)

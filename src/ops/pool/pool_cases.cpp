@@ -45,7 +45,10 @@ void pool_cases(CaseList& list) {
       list.add(name + "_include_pad", "Pool", {list.random(type, {1, 300, 5, 4}, -128, 255)}, attrs, 1, {}, 9);
     }
   }
-  for (const DType type : {DType::kU8, DType::kI8})
+  for (const DType type : {DType::kF8E4M3, DType::kF8E5M2})
+    list.add(std::string("pool/avg_") + dtype_name(type), "Pool", {list.random(type, {2, 5, 6, 6})},
+             {{"kind", std::string("avg")}, {"kernel", Ints{3, 3}}, {"x_scale", std::vector<double>{0.3}}}, 1, {}, 9);
+  for (const DType type : {DType::kU8, DType::kI8, DType::kF8E4M3})
     list.add(std::string("pool/max_") + dtype_name(type), "Pool", {list.random(type, {1, 3, 6, 6}, -100, 100)},
              {{"kind", std::string("max")}, {"kernel", Ints{2, 2}}, {"strides", Ints{2, 2}}});
 }

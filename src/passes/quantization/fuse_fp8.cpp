@@ -1,6 +1,6 @@
-// GEMMs of dequantized floats of 8 bits by constant matrices read the 8 bits themselves, as fuse_qdq has it of
-// integers: the scales of both operands become attributes (ops/support/quant_attrs.h). It is for devices that multiply
-// such floats; on others the model's Dequantize is faster, and the build leaves this pass out.
+// GEMMs and convolutions of dequantized floats of 8 bits by constants read the 8 bits themselves, as fuse_qdq has it of
+// integers, and averages do: the scales of both operands become attributes (ops/support/quant_attrs.h). It is for
+// devices that multiply such floats; on others the model's Dequantize is faster, and the build leaves this pass out.
 #include <algorithm>
 #include <cmath>
 
@@ -14,22 +14,15 @@
 namespace wootz {
 namespace {
 
-// What the tensor cores' libraries want of rows and columns.
-constexpr int64_t kMultiple = 16;
+// What tensor cores' kernels want of rows and columns, and of an image's channels: with fewer, a convolution of 16-bit
+// floats is the faster one.
+constexpr int64_t kMultiple = 8;
 
 struct Fp8Operand {
   Node* dequantize = nullptr;
   Value* data = nullptr;
   std::vector<double> scale;  // one, or one for each channel along the axis that was asked for
 };
-
-bool all_zeros(const Value& zero) {
-  if (!zero.is_constant()) return false;
-  const HostTensor& values = zero.constant();
-  for (int64_t i = 0; i < values.volume(); ++i)
-    if (values.get_f64(i) != 0) return false;
-  return true;
-}
 
 // `channels` along `axis`; 0: one scale only.
 Result<Fp8Operand> read_operand(const Value* v, int axis, int64_t channels) {
@@ -59,9 +52,33 @@ struct Fp8Form {
   Fp8Operand x, w;
 };
 
+Status check_types(const Fp8Form& form) {
+  if (form.x.data->dtype() != DType::kF8E5M2 || form.w.data->dtype() != DType::kF8E5M2) return Status();
+  return unsupported("both operands are {}", dtype_name(DType::kF8E5M2));
+}
+
+Result<Fp8Form> convolution_form(const Node& node) {
+  if (node.has_attr("auto_pad")) return unsupported("its padding follows from extents");
+  if (node.attr_int("groups", 1) != 1) return unsupported("it is by groups of channels");
+  Fp8Form form;
+  WOOTZ_ASSIGN_OR_RETURN(form.x, read_operand(node.input(0), 0, 0));
+  if (form.x.data->is_constant()) return unsupported("its first operand is a constant");
+  const Node* const made = node.input(1)->producer();
+  if (made == nullptr || !made->is("Dequantize") || !made->input(0)->is_constant())
+    return unsupported("its weights are no constant floats of 8 bits");
+  const Dims& dims = made->input(0)->constant().dims();
+  if (dims.volume() == 0 || dims[1] % kMultiple != 0)
+    return unsupported("{} channels are no multiple of {}", dims[1], kMultiple);
+  WOOTZ_ASSIGN_OR_RETURN(form.w, read_operand(node.input(1), 0, dims[0]));
+  WOOTZ_RETURN_IF_ERROR(check_types(form));
+  return form;
+}
+
 Result<Fp8Form> fp8_form(const Node& node) {
-  if (!node.is("MatMul")) return unsupported("{} has no form in floats of 8 bits", node.op().name);
+  const bool conv = node.is("Conv");
+  if (!conv && !node.is("MatMul")) return unsupported("{} has no form in floats of 8 bits", node.op().name);
   if (node.has_attr("x_scale") || node.has_attr("epilogue")) return unsupported("it is fused already");
+  if (conv) return convolution_form(node);
   if (node.attr_int("trans_a", 0) != 0) return unsupported("its first operand is transposed");
   Fp8Form form;
   WOOTZ_ASSIGN_OR_RETURN(form.x, read_operand(node.input(0), 0, 0));
@@ -79,10 +96,12 @@ Result<Fp8Form> fp8_form(const Node& node) {
   if (columns == 0 || depth == 0 || columns % kMultiple != 0 || depth % kMultiple != 0)
     return unsupported("{} columns of {} elements are no multiples of {}", columns, depth, kMultiple);
   WOOTZ_ASSIGN_OR_RETURN(form.w, read_operand(&w, static_cast<int>(transposed ? last - 1 : last), columns));
-  if (form.x.data->dtype() == DType::kF8E5M2 && form.w.data->dtype() == DType::kF8E5M2)
-    return unsupported("both operands are {}", dtype_name(DType::kF8E5M2));
+  WOOTZ_RETURN_IF_ERROR(check_types(form));
   return form;
 }
+
+// A convolution's bias is part of its sum, which is in f32.
+bool is_part_of_sum(const Node& node, DType type) { return type == DType::kF32 || node.is("Conv"); }
 
 // What reads it goes on in the type that the model has there; the product itself is in f32.
 Status apply(Graph& graph, Node* node, const Fp8Form& form) {
@@ -101,16 +120,23 @@ Status apply(Graph& graph, Node* node, const Fp8Form& form) {
   attrs["x_scale"] = form.x.scale;
   attrs["w_scale"] = form.w.scale;
   Value* weights = form.w.data;
-  if (const HostTensor& data = weights->constant(); data.rank() > 2) {  // axes of extent 1 in front
+  if (const HostTensor& data = weights->constant();
+      data.rank() > 2 && !node->is("Conv")) {  // axes of extent 1 in front
     const Dims matrix{data.dims()[data.dims().size() - 2], data.dims().back()};
     weights = graph.add_constant(graph.unique_name(weights->name()), data.reshaped(matrix));
   }
   std::vector<Value*> inputs{form.x.data, weights};
-  if (bias != nullptr && type == DType::kF32) inputs.push_back(bias);
-  WOOTZ_ASSIGN_OR_RETURN(Value * y, emit("MatMul", std::move(inputs), std::move(attrs)));
+  const bool in_sum = bias != nullptr && is_part_of_sum(*node, type);
+  if (in_sum && bias->dtype() != DType::kF32) {
+    WOOTZ_ASSIGN_OR_RETURN(Value * wide, emit("Cast", {bias}, {{"to", std::string(dtype_name(DType::kF32))}}));
+    inputs.push_back(wide);
+  } else if (in_sum) {
+    inputs.push_back(bias);
+  }
+  WOOTZ_ASSIGN_OR_RETURN(Value * y, emit(node->op().name, std::move(inputs), std::move(attrs)));
   if (type != DType::kF32) {
     WOOTZ_ASSIGN_OR_RETURN(y, emit("Cast", {y}, {{"to", std::string(dtype_name(type))}}));
-    if (bias != nullptr) {
+    if (bias != nullptr && !in_sum) {
       WOOTZ_ASSIGN_OR_RETURN(y, emit("Add", {y, bias}, {}));
     }
   }
@@ -119,11 +145,6 @@ Status apply(Graph& graph, Node* node, const Fp8Form& form) {
 }
 
 }  // namespace
-
-bool is_fp8_qdq(const Node& node) {
-  if (!is_qdq(node) || node.input(0) == nullptr || node.output() == nullptr) return false;
-  return is_fp8((node.is("Quantize") ? node.output() : node.input(0))->dtype());
-}
 
 Status computes_in_fp8(const Node& node) {
   if (node.has_attr("x_scale") && is_fp8(node.input(0)->dtype())) return Status();
@@ -134,12 +155,16 @@ Result<bool> fuse_fp8(Graph& graph) {
   bool changed = false;
   std::vector<Node*> products;  // what goes with one of them is a Dequantize
   for (Node* node = graph.first(); node != nullptr; node = node->next())
-    if (node->is("MatMul")) products.push_back(node);
+    if (node->is("MatMul") || node->is("Conv")) products.push_back(node);
   for (Node* node : products) {
     Result<Fp8Form> form = fp8_form(*node);
     if (!form.ok()) continue;
     WOOTZ_RETURN_IF_ERROR(apply(graph, node, *form));
     changed = true;
+  }
+  for (Node* node : graph.nodes()) {
+    WOOTZ_ASSIGN_OR_RETURN(const bool fused, fuse_average(graph, node, read_fp8_grid));
+    changed = changed || fused;
   }
   return changed;
 }

@@ -13,9 +13,12 @@ bool is_average(const Node& node) {
          !node.has_attr("epilogue") && !node.has_attr("auto_pad");
 }
 
-Result<bool> fuse(Graph& graph, Node* node) {
+}  // namespace
+
+Result<bool> fuse_average(Graph& graph, Node* node, ReadGrid read) {
+  if (!is_average(*node) && !(is_spatial_mean(*node) && node->input(0)->rank() <= 5)) return false;
   Node* dequantize = node->input(0)->producer();
-  const std::optional<QuantGrid> grid = dequantize == nullptr ? std::nullopt : read_grid(*dequantize);
+  const std::optional<QuantGrid> grid = dequantize == nullptr ? std::nullopt : read(*dequantize);
   if (!grid || !dequantize->is("Dequantize") || !grid->per_tensor || dequantize->input(0)->is_constant()) return false;
   const bool mean = !node->is("Pool");
   AttrMap attrs = mean ? AttrMap{{"kind", std::string("avg")}, {"global", int64_t{1}}} : node->attrs();
@@ -35,17 +38,22 @@ Result<bool> fuse(Graph& graph, Node* node) {
     WOOTZ_RETURN_IF_ERROR(infer_node(*squeeze));
     y = squeeze->output();
   }
+  if (const DType type = node->output()->dtype(); y->dtype() != type) {
+    Node* cast = graph.add_node(op("Cast"), graph.unique_name(node->name()), {y},
+                                {{"to", std::string(dtype_name(type))}}, 1, node);
+    cast->add_provenance(*node);
+    WOOTZ_RETURN_IF_ERROR(infer_node(*cast));
+    y = cast->output();
+  }
   take_place(graph, node->output(), y);
   return true;
 }
 
-}  // namespace
-
 Result<bool> fuse_qdq_pool(Graph& graph) {
   bool changed = false;
   for (Node* node : graph.nodes()) {
-    if (!is_average(*node) && !(is_spatial_mean(*node) && node->input(0)->rank() <= 5)) continue;
-    WOOTZ_ASSIGN_OR_RETURN(const bool fused, fuse(graph, node));
+    const auto read = [](const Node& dequantize) { return read_grid(dequantize); };
+    WOOTZ_ASSIGN_OR_RETURN(const bool fused, fuse_average(graph, node, read));
     changed = changed || fused;
   }
   return changed;

@@ -2,6 +2,7 @@
 // the two meet the ops they belong to; a Quantize that meets a Dequantize of the same grid goes away with it.
 #include <algorithm>
 
+#include "base/fp8.h"
 #include "ops/infer.h"
 #include "passes/pass.h"
 #include "passes/quantization/qdq.h"
@@ -105,7 +106,7 @@ Result<Node*> move_op(Graph& graph, Node* op, std::vector<Value*> data, const Qu
 }
 
 // op(Dequantize(x)) becomes Dequantize(op(x)).
-Result<bool> move_forward(Graph& graph, Node* op) {
+Result<bool> move_forward(Graph& graph, Node* op, ReadGrid read) {
   if (mover_of(*op) == nullptr) return false;
   std::vector<Value*> data;
   std::optional<QuantGrid> grid;
@@ -113,7 +114,7 @@ Result<bool> move_forward(Graph& graph, Node* op) {
   for (int i = 0; i < data_inputs(*op); ++i) {
     Node* dequantize = op->input(i) == nullptr ? nullptr : op->input(i)->producer();
     if (dequantize == nullptr || !dequantize->is("Dequantize")) return false;
-    const std::optional<QuantGrid> mine = read_grid(*dequantize);
+    const std::optional<QuantGrid> mine = read(*dequantize);
     if (!mine || (grid && !same_grid(*grid, *mine)) || (!mine->per_tensor && !op->is("Transpose"))) return false;
     if (first == nullptr) first = dequantize, grid = mine;
     data.push_back(dequantize->input(0));
@@ -142,11 +143,11 @@ Result<bool> move_forward(Graph& graph, Node* op) {
 }
 
 // Quantize(op(x)) becomes op(Quantize(x)).
-Result<bool> move_backward(Graph& graph, Node* quantize) {
+Result<bool> move_backward(Graph& graph, Node* quantize, ReadGrid read) {
   Node* op = quantize->input(0)->producer();
   if (op == nullptr || op->num_outputs() != 1 || only_user(op->output()) != quantize) return false;
   const Mover* mover = mover_of(*op);
-  const std::optional<QuantGrid> grid = read_grid(*quantize);
+  const std::optional<QuantGrid> grid = read(*quantize);
   if (mover == nullptr || !mover->backward || !grid || !grid->per_tensor) return false;
   std::vector<Value*> data;
   std::vector<Value*> operands = for_any_rank(graph, quantize->inputs());
@@ -167,12 +168,20 @@ Result<bool> move_backward(Graph& graph, Node* quantize) {
   return true;
 }
 
+// Whether every value of a float of 8 bits lies in the other type so near that it is rounded to itself again.
+bool comes_back(const Node& dequantize, const QuantGrid& grid) {
+  if (!is_fp8(grid.type)) return true;
+  if (grid.type != DType::kF8E4M3) return false;  // infinities would become the largest number
+  return dequantize.output()->dtype() == DType::kF16 ? grid.s >= 0x1p-12 && grid.s <= 0x1p7
+                                                     : grid.s >= 0x1p-60 && grid.s <= 0x1p60;
+}
+
 // Quantize(Dequantize(x)) of one grid is x: the value lies on the grid.
-Result<bool> cancel(Graph& graph, Node* quantize) {
+Result<bool> cancel(Graph& graph, Node* quantize, ReadGrid read) {
   const Node* dequantize = quantize->input(0)->producer();
   if (dequantize == nullptr || !dequantize->is("Dequantize")) return false;
-  const std::optional<QuantGrid> a = read_grid(*dequantize), b = read_grid(*quantize);
-  if (!a || !b || !same_grid(*a, *b)) return false;
+  const std::optional<QuantGrid> a = read(*dequantize), b = read(*quantize);
+  if (!a || !b || !same_grid(*a, *b) || !comes_back(*dequantize, *a)) return false;
   Value* x = dequantize->input(0);
   // A network output that would become an input, a constant or another output keeps its step.
   if (graph.is_output(quantize->output()) && (x->kind() != ValueKind::kNodeOutput || graph.is_output(x))) return false;
@@ -203,7 +212,7 @@ Result<bool> split_readers(Graph& graph, Node* dequantize) {
 
 }  // namespace
 
-Result<bool> propagate_qdq(Graph& graph) {
+Result<bool> propagate(Graph& graph, ReadGrid read) {
   bool changed = false;
   const auto note = [&](bool did) {
     changed = changed || did;
@@ -212,7 +221,7 @@ Result<bool> propagate_qdq(Graph& graph) {
   // Producers come first, so one walk takes a Dequantize as far as it goes.
   for (Node *node = graph.first(), *next = nullptr; node != nullptr; node = next) {
     next = node->next();
-    WOOTZ_ASSIGN_OR_RETURN(const bool moved, move_forward(graph, node));
+    WOOTZ_ASSIGN_OR_RETURN(const bool moved, move_forward(graph, node, read));
     note(moved);
   }
   // Readers first for Quantize. A new one stands before the op that it passed, so the walk meets it again.
@@ -220,17 +229,22 @@ Result<bool> propagate_qdq(Graph& graph) {
     prev = node->prev();
     if (!node->is("Quantize")) continue;
     Node* next = node->next();
-    WOOTZ_ASSIGN_OR_RETURN(bool moved, cancel(graph, node));
+    WOOTZ_ASSIGN_OR_RETURN(bool moved, cancel(graph, node, read));
     if (!note(moved)) {
-      WOOTZ_ASSIGN_OR_RETURN(moved, move_backward(graph, node));
+      WOOTZ_ASSIGN_OR_RETURN(moved, move_backward(graph, node, read));
       note(moved);
     }
     if (moved) prev = next != nullptr ? next->prev() : graph.last();
   }
+  return changed;
+}
+
+Result<bool> propagate_qdq(Graph& graph) {
+  WOOTZ_ASSIGN_OR_RETURN(bool changed, propagate(graph, [](const Node& node) { return read_grid(node); }));
   for (Node* node : graph.nodes()) {
     if (!node->is("Dequantize")) continue;
     WOOTZ_ASSIGN_OR_RETURN(const bool split, split_readers(graph, node));
-    note(split);
+    changed = changed || split;
   }
   return changed;
 }

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/fp8.h"
 #include "ops/infer.h"
 #include "passes/support/rewrite.h"
 
@@ -39,6 +40,39 @@ std::optional<QuantGrid> read_grid(const Node& node, std::string* why) {
   }
   if (grid.zero != nullptr) grid.z = grid.zero->constant().volume() > 0 ? grid.zero->constant().get_f64(0) : 0;
   return grid;
+}
+
+std::optional<QuantGrid> read_fp8_grid(const Node& node) {
+  if (!is_fp8_qdq(node)) return std::nullopt;
+  const bool quantize = node.is("Quantize");
+  const Value *real = quantize ? node.input(0) : node.output(), *byte = quantize ? node.output() : node.input(0);
+  QuantGrid grid;
+  grid.type = byte->dtype();
+  grid.scale = node.input(1);
+  grid.zero = node.input(2);
+  if (!is_model_float(real->dtype()) || grid.scale == nullptr || !grid.scale->is_constant()) return std::nullopt;
+  if (node.attr_int("saturate", 1) == 0) return std::nullopt;
+  const HostTensor& scale = grid.scale->constant();
+  if (scale.volume() < 1 || (grid.zero != nullptr && !all_zeros(*grid.zero))) return std::nullopt;
+  grid.per_tensor = scale.volume() == 1 && (grid.zero == nullptr || grid.zero->constant().volume() == 1);
+  grid.s = scale.get_f64(0);
+  for (int64_t i = 0; i < scale.volume(); ++i)
+    if (const double s = scale.get_f64(i); !std::isfinite(s) || s < 0 || (grid.per_tensor && s == 0))
+      return std::nullopt;
+  return grid;
+}
+
+bool all_zeros(const Value& zero) {
+  if (!zero.is_constant()) return false;
+  const HostTensor& values = zero.constant();
+  for (int64_t i = 0; i < values.volume(); ++i)
+    if (values.get_f64(i) != 0) return false;
+  return true;
+}
+
+bool is_fp8_qdq(const Node& node) {
+  if (!is_qdq(node) || node.input(0) == nullptr || node.output() == nullptr) return false;
+  return is_fp8((node.is("Quantize") ? node.output() : node.input(0))->dtype());
 }
 
 bool same_grid(const QuantGrid& a, const QuantGrid& b) {

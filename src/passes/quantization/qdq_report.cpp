@@ -103,12 +103,14 @@ void QdqRecorder::note_relaxed(const std::set<std::string>& left) {
 }
 
 void QdqRecorder::after_pass(std::string_view pass, const Graph& graph) {
-  if (!entries_.empty() && (pass == "propagate_qdq" || pass == "relax_sums")) {
+  if (!entries_.empty() && (pass == "propagate_qdq" || pass == "propagate_fp8" || pass == "relax_sums")) {
     std::set<std::string> left = qdq_names(graph);
     if (pass == "relax_sums") note_relaxed(left);
     left_ = std::move(left);
   }
-  if (entries_.empty() || (pass != "propagate_qdq" && pass != "fuse_qdq" && pass != "fuse_fp8")) return;
+  if (entries_.empty() ||
+      (pass != "propagate_qdq" && pass != "propagate_fp8" && pass != "fuse_qdq" && pass != "fuse_fp8"))
+    return;
   for (const Node* node = graph.first(); node != nullptr; node = node->next()) {
     if (!is_qdq(*node)) continue;
     const char* kind = node->is("Quantize") ? "Quantize" : "Dequantize";
@@ -120,7 +122,7 @@ void QdqRecorder::after_pass(std::string_view pass, const Graph& graph) {
         if (entry.line.kind != kind) continue;
         entry.why_kept = why_kept(*node);
         const std::set<std::string> now = neighbours_of(*node);
-        if (pass != "propagate_qdq" || entry.neighbours.empty() || now.empty()) continue;
+        if ((pass != "propagate_qdq" && pass != "propagate_fp8") || entry.neighbours.empty() || now.empty()) continue;
         const bool same =
             std::any_of(now.begin(), now.end(), [&](const std::string& n) { return entry.neighbours.count(n) != 0; });
         if (!same) entry.moved_past = *entry.neighbours.begin();

@@ -14,6 +14,8 @@ struct View {
 };
 static_assert(sizeof(View) <= sizeof(CUtensorMap));
 
+unsigned places_of(CUtensorMapDataType type) { return type == CU_TENSOR_MAP_DATA_TYPE_UINT8 ? 128 : 64; }
+
 // What the driver refuses.
 bool is_valid(unsigned rank, const void* address, const unsigned long long* extents,
               const unsigned long long* strides) {
@@ -34,12 +36,12 @@ View view_of(unsigned rank, void* address, const unsigned long long* extents, co
 
 }  // namespace
 
-CUresult encode_matrix(CUtensorMap* map, CUtensorMapDataType, unsigned rank, void* address,
+CUresult encode_matrix(CUtensorMap* map, CUtensorMapDataType type, unsigned rank, void* address,
                        const unsigned long long* extents, const unsigned long long* strides, const unsigned* box,
                        const unsigned* steps, CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion,
                        CUtensorMapFloatOOBfill) {
-  bool valid = (rank == 2 || rank == 4) && is_valid(rank, address, extents, strides) && box[0] == 64 && box[1] >= 1 &&
-               box[1] <= 256;
+  bool valid = (rank == 2 || rank == 4) && is_valid(rank, address, extents, strides) && box[0] == places_of(type) &&
+               box[1] >= 1 && box[1] <= 256;
   for (unsigned i = 0; i < rank && valid; ++i) valid = steps[i] == 1 && (i < 2 || box[i] == 1);
   if (!valid) return CUDA_ERROR_INVALID_VALUE;
   View view = view_of(rank, address, extents, strides);
@@ -48,12 +50,12 @@ CUresult encode_matrix(CUtensorMap* map, CUtensorMapDataType, unsigned rank, voi
   return CUDA_SUCCESS;
 }
 
-CUresult encode_windows(CUtensorMap* map, CUtensorMapDataType, unsigned rank, void* address,
+CUresult encode_windows(CUtensorMap* map, CUtensorMapDataType type, unsigned rank, void* address,
                         const unsigned long long* extents, const unsigned long long* strides, const int* lower,
                         const int* upper, unsigned channels, unsigned lines, const unsigned* steps,
                         CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
-  if (rank != 4 || !is_valid(rank, address, extents, strides) || channels != 64 || lines < 1 || lines > 1024 ||
-      steps[0] != 1 || steps[3] != 1)
+  if (rank != 4 || !is_valid(rank, address, extents, strides) || channels != places_of(type) || lines < 1 ||
+      lines > 1024 || steps[0] != 1 || steps[3] != 1)
     return CUDA_ERROR_INVALID_VALUE;
   View view = view_of(rank, address, extents, strides);
   view.lines = static_cast<int>(lines);

@@ -139,7 +139,7 @@ Result<KernelSource> fed_source(const char* file, const Problem& p, const BindAr
       {"kKeys", f.keys},     {"kTeams", teams},      {"kStages", stages},
       {"kCluster", cluster}, {"kByTurns", by_turns}, {"kAddsMask", p.as<AttentionParams>().has_mask}};
   for (const auto& [name, value] : fixed) source.fixed(name, value);
-  source.code(wide_product(static_cast<int>(f.keys > 128 ? f.keys / 2 : f.keys), type));
+  source.code(wide_product(static_cast<int>(f.keys > 128 ? f.keys / 2 : f.keys), type, type));
   source.code(turned_product(static_cast<int>(a.v_size), type));
   return source;
 }

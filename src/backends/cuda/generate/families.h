@@ -2,6 +2,8 @@
 // in, text out. What it cannot do it refuses, also for problems from plan files.
 #pragma once
 
+#include <algorithm>
+
 #include "backends/cuda/generate/fed_tiles.h"
 #include "backends/cuda/generate/source.h"
 #include "backends/cuda/generate/sparse_tiles.h"
@@ -88,6 +90,32 @@ template <size_t kTile>
 double estimate_int8(const Problem& problem) {
   return estimate_int8(problem, kTile);
 }
+// The same of floats of 8 bits by constants.
+Status generate_float8(const Problem& problem, const BindArgs& args, size_t tile, std::vector<Launch>* launches);
+template <size_t kTile>
+Status generate_float8(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches) {
+  return generate_float8(problem, args, kTile, launches);
+}
+double estimate_float8(const Problem& problem, size_t tile);
+template <size_t kTile>
+double estimate_float8(const Problem& problem) {
+  return estimate_float8(problem, kTile);
+}
+template <size_t kTile>
+inline constexpr int kFloat8Capability = std::max(89, kInt8Tiles[kTile].capability());
+Result<std::optional<PackedForm>> pack_float8(const Problem&, int input, const HostTensor& source);
+// Those of many rows on Hopper GPUs; `tile` is one of kFloat8FedTiles.
+Status generate_float8_fed(const Problem& problem, const BindArgs& args, size_t tile, std::vector<Launch>* launches);
+template <size_t kTile>
+Status generate_float8_fed(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches) {
+  return generate_float8_fed(problem, args, kTile, launches);
+}
+double estimate_float8_fed(const Problem& problem, size_t tile);
+template <size_t kTile>
+double estimate_float8_fed(const Problem& problem) {
+  return estimate_float8_fed(problem, kTile);
+}
+Result<std::optional<PackedForm>> pack_float8_fed(const Problem&, int input, const HostTensor& source);
 // Products and convolutions of 16-bit floats by constants; `tile` is one of kHalfTiles.
 Status generate_half(const Problem& problem, const BindArgs& args, size_t tile, std::vector<Launch>* launches);
 template <size_t kTile>

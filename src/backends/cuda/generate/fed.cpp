@@ -14,7 +14,7 @@
 namespace wootz::cuda {
 namespace {
 
-constexpr int64_t kMultiprocessors = 132, kPlaces = 64;
+constexpr int64_t kMultiprocessors = 132;
 
 int64_t pieces(int64_t count, int64_t size) { return (count + size - 1) / size; }
 
@@ -34,13 +34,11 @@ bool divides(const FedProduct& p, const FedTile& tile) {
 
 void write_numbers(const FedProduct& p, const FedTile& tile, KernelSource* source) {
   const TileProduct& other = p.images.back().b;
-  const std::pair<const char*, int64_t> fixed[] = {{"kRows", tile.rows},
-                                                   {"kColumns", tile.columns},
-                                                   {"kStages", tile.stages},
-                                                   {"kInTurn", tile.in_turn},
-                                                   {"kTwo", p.images.size() > 1}};
+  const std::pair<const char*, int64_t> fixed[] = {{"kRows", tile.rows},         {"kColumns", tile.columns},
+                                                   {"kStages", tile.stages},     {"kInTurn", tile.in_turn},
+                                                   {"kPromoted", tile.promoted}, {"kTwo", p.images.size() > 1}};
   for (const auto& [name, value] : fixed) source->fixed(name, value);
-  add_float_sums(p.b().scale, source, tile.cluster);
+  add_float_sums(p.b(), source, tile.cluster);
   add_windows(p.images[0], tile.rows, source);
   const std::pair<const char*, int64_t> numbers[] = {{"first", p.images[0].stages()},
                                                      {"other_w", other.stride_w},
@@ -68,12 +66,20 @@ void write_views(const FedProduct& p, DType type, const FedTile& tile, KernelSou
                   two ? "p.other_x" : "nullptr", two ? "p.other_w" : "nullptr"));
 }
 
+// Scales of columns stand behind these.
+void write_scales(const FedImage& image, KernelSource* source) {
+  source->number("tables", image.weight_bytes());
+  if (image.b.scaled) source->operand("const u8*", "packed", {false, image.w});
+  source->code(fmt::format("W_FN const float* scales_of(const Operands& p, const Constants& c) {{ return {}; }}\n",
+                           image.b.scaled ? "(const float*)(p.packed + c.tables)" : "nullptr"));
+}
+
 // Rounds of the multiprocessors and bytes of memory, of which the shorter hides behind the longer in part. Without
 // turns a tile is stored while nothing is multiplied.
 double us_of(const FedProduct& p, const FedTile& tile, double bytes) {
   constexpr double kStartUs = 3, kBytesPerUs = 3.6e6, kShown = 0.3, kStoreUs = 0.3;
   const auto rounds = static_cast<double>(pieces(tiles_of(p, tile), kMultiprocessors));
-  const double macs = static_cast<double>(tile.rows * tile.columns * p.stages() * kPlaces);
+  const double macs = static_cast<double>(tile.rows * tile.columns * p.stages() * p.b().places());
   const double compute = rounds * (macs / tile.macs_per_us + (tile.in_turn ? 0 : kStoreUs)),
                memory = bytes / kBytesPerUs;
   return kStartUs + std::max(compute, memory) + kShown * std::min(compute, memory);
@@ -111,7 +117,7 @@ double others_us(const FedProduct& p, double bytes) {
   return library_us(macs, bytes) + (p.images.size() > 1 ? kStepUs : 0);
 }
 
-Status check_image(const FedImage& image, DType type) {
+Status check_image(const FedImage& image, DType type, std::span<const FedTile> tiles) {
   const TileProduct& b = image.b;
   if (b.batch != 1 || b.planes || !b.packed) return unsupported("several matrices, or results by planes");
   if (b.columns % 8 != 0) return unsupported("{} columns, which are not stored by eight", b.columns);
@@ -119,7 +125,7 @@ Status check_image(const FedImage& image, DType type) {
     return unsupported("windows of {} by {} taps at distances of {} and {}", b.taps_h, b.taps_w, b.dilation_h,
                        b.dilation_w);
   if (b.rows * b.columns == 0) return Status();
-  for (const FedTile& tile : kFedTiles) {
+  for (const FedTile& tile : tiles) {
     WOOTZ_RETURN_IF_ERROR(check_view(view_of_rows(image, type, tile.rows)));
     WOOTZ_RETURN_IF_ERROR(check_view(view_of_columns(image, type, tile.columns)));
   }
@@ -136,23 +142,10 @@ Result<FedProduct> describe_one(const Problem& problem, const BindArgs& args) {
   return p;
 }
 
-// Columns lie so, 32 at a time, that a thread's sums are of eight neighbours; each tap's channels fill whole stages.
 PackedForm packed_columns(const Problem& problem, const FedImage& image, const HostTensor& source) {
-  const auto bytes = static_cast<size_t>(image.weight_bytes());
-  return packed_by(bytes, [problem, image, source, bytes]() -> Result<std::vector<std::byte>> {
-    const WeightColumns from = weight_columns(problem, source, 2);
-    const int64_t taps = image.b.taps_h * image.b.taps_w, channels = image.b.channels;
-    std::vector<std::byte> to(bytes);
-    for (int64_t line = 0; line < image.padded_columns(); ++line) {
-      const int64_t n = line / 32 * 32 + line / 2 % 4 * 8 + line / 8 % 4 * 2 + line % 2;
-      if (n >= image.b.columns) continue;
-      for (int64_t tap = 0; tap < taps; ++tap)
-        std::memcpy(&to[static_cast<size_t>((line * image.stages() + tap * image.lines) * kPlaces * 2)],
-                    &from.bytes[static_cast<size_t>((n * taps + tap) * channels * 2)],
-                    static_cast<size_t>(channels * 2));
-    }
-    return to;
-  });
+  return packed_by(
+      static_cast<size_t>(image.weight_bytes()),
+      [problem, image, source]() -> Result<std::vector<std::byte>> { return fed_columns(problem, image, source); });
 }
 
 // Biases of both, in FP32.
@@ -172,17 +165,37 @@ PackedForm packed_biases(const HostTensor& a, const HostTensor& b, int64_t colum
 
 }  // namespace
 
+std::vector<std::byte> fed_columns(const Problem& problem, const FedImage& image, const HostTensor& source) {
+  const WeightColumns from = weight_columns(problem, source, image.b.size);
+  const int64_t taps = image.b.taps_h * image.b.taps_w, channel_bytes = image.b.channels * image.b.size;
+  std::vector<std::byte> to(static_cast<size_t>(image.weight_bytes()));
+  for (int64_t line = 0; line < image.padded_columns(); ++line) {
+    const int64_t n = line / 32 * 32 + line / 2 % 4 * 8 + line / 8 % 4 * 2 + line % 2;
+    if (n >= image.b.columns) continue;
+    for (int64_t tap = 0; tap < taps; ++tap)
+      std::memcpy(&to[static_cast<size_t>((line * image.stages() + tap * image.lines) * kFedLine)],
+                  &from.bytes[static_cast<size_t>((n * taps + tap) * channel_bytes)],
+                  static_cast<size_t>(channel_bytes));
+  }
+  return to;
+}
+
+Status settle_fed(const BindArgs& args, DType type, std::span<const FedTile> tiles, FedProduct* p) {
+  for (FedImage& image : p->images) {
+    image.lines = pieces(image.b.channels, image.b.places());
+    WOOTZ_RETURN_IF_ERROR(check_image(image, type, tiles));
+    const auto w = static_cast<size_t>(image.w);
+    if (args.constant_bytes.size() > w && args.constants[w] != nullptr &&
+        args.constant_bytes[w] < static_cast<size_t>(image.packed_bytes()))
+      return invalid_argument("{} bytes of packed weights for {}", args.constant_bytes[w], args.inputs[w].to_string());
+  }
+  return Status();
+}
+
 Result<FedProduct> describe_fed(const Problem& problem, const BindArgs& args) {
   WOOTZ_ASSIGN_OR_RETURN(FedProduct p,
                          problem.is(Family::kChain) ? describe_fed_sum(problem, args) : describe_one(problem, args));
-  for (FedImage& image : p.images) {
-    image.lines = pieces(image.b.channels, kPlaces);
-    WOOTZ_RETURN_IF_ERROR(check_image(image, problem.inputs[0].dtype));
-    const auto w = static_cast<size_t>(image.w);
-    if (args.constant_bytes.size() > w && args.constants[w] != nullptr &&
-        args.constant_bytes[w] < static_cast<size_t>(image.weight_bytes()))
-      return invalid_argument("{} bytes of packed weights for {}", args.constant_bytes[w], args.inputs[w].to_string());
-  }
+  WOOTZ_RETURN_IF_ERROR(settle_fed(args, problem.inputs[0].dtype, kFedTiles, &p));
   return p;
 }
 
@@ -227,7 +240,7 @@ TensorView view_of_columns(const FedImage& image, DType type, int64_t lines) {
   view.type = type;
   view.viewed = Viewed::kMatrix;
   view.lines = lines;
-  view.extents = {image.stages() * kPlaces, image.padded_columns(), 1, 1};
+  view.extents = {image.stages() * image.b.places(), image.padded_columns(), 1, 1};
   return view;
 }
 
@@ -250,20 +263,25 @@ Result<std::optional<PackedForm>> pack_fed_among(const Problem& problem, int inp
 
 Status generate_fed(const Problem& problem, const BindArgs& args, size_t index, std::vector<Launch>* launches) {
   WOOTZ_ASSIGN_OR_RETURN(const FedProduct p, describe_fed(problem, args));
+  return write_fed(problem, p, kFedTiles[index], launches);
+}
+
+Status write_fed(const Problem& problem, const FedProduct& p, const FedTile& tile, std::vector<Launch>* launches) {
   if (p.b().rows * p.b().columns == 0) return Status();
-  const FedTile& tile = kFedTiles[index];
   if (!divides(p, tile)) return unsupported("a sum of {} stages by {} blocks", p.stages(), tile.cluster);
-  const DType type = problem.inputs[0].dtype;
+  const DType type = problem.inputs[0].dtype, w = problem.inputs[static_cast<size_t>(p.images[0].w)].dtype;
   KernelSource source("gemm/fed.cuh", true);
   source.type("X", storage_type(type));
+  source.type("W", storage_type(w));
   source.type("Y", storage_type(problem.outputs[0].dtype));
   source.type("Part", "float");
   write_numbers(p, tile, &source);
   source.operand("Y* __restrict__", "y", {true, 0});
   write_views(p, type, tile, &source);
+  write_scales(p.images[0], &source);
   WOOTZ_RETURN_IF_ERROR(write_by_eight(p.reads.problem, {p.reads.dims, p.reads.made, {}}, p.b().columns,
                                        {.w = p.reads.w, .bias = p.bias, .halves_ahead = true}, &source));
-  source.code(wide_product(tile.columns, type));
+  source.code(wide_product(tile.columns, type, w));
   LaunchSize size;
   size.grid_x = static_cast<unsigned>(blocks_of(p, tile));
   size.grid_z = size.cluster = static_cast<unsigned>(tile.cluster);
@@ -276,22 +294,24 @@ Status generate_fed(const Problem& problem, const BindArgs& args, size_t index, 
 // 0: there are too few tiles for half of the multiprocessors (of a sum for all: its two steps could run beside each
 // other), two others (of a sum, three) are better, or a library is sure to be.
 double estimate_fed(const Problem& problem, size_t index) {
-  constexpr size_t kMost = 2, kMostOfSum = 3;
-  constexpr double kHopeless = 1.3;
   const std::vector<Dims> in = operand_dims(problem.inputs), out = operand_dims(problem.outputs);
   const Result<FedProduct> p = describe_fed(problem, {in, out, {}});
-  if (!p.ok()) return 0;
-  const bool is_sum = p->images.size() > 1;
+  return p.ok() ? estimate_fed_tile(problem, *p, kFedTiles, index) : 0;
+}
+
+double estimate_fed_tile(const Problem& problem, const FedProduct& p, std::span<const FedTile> tiles, size_t index) {
+  constexpr size_t kMost = 2, kMostOfSum = 3;
+  constexpr double kHopeless = 1.3;
+  const bool is_sum = p.images.size() > 1;
   const int64_t least = is_sum ? kMultiprocessors : 64;
-  const double bytes = bytes_read(problem, *p);
-  if (kFedTiles[index].cluster > 1) return estimate_divided(*p, kFedTiles[index], others_us(*p, bytes));
-  if (tiles_of(*p, kFedTiles[index]) < least) return 0;
-  const double us = us_of(*p, kFedTiles[index], bytes);
+  const double bytes = bytes_read(problem, p), others = others_us(p, bytes);
+  if (tiles[index].cluster > 1) return estimate_divided(p, tiles[index], others);
+  if (tiles_of(p, tiles[index]) < least) return 0;
+  const double us = us_of(p, tiles[index], bytes);
   size_t better = 0;
-  for (size_t i = 0; i < std::size(kFedTiles); ++i)
-    better += i != index && kFedTiles[i].cluster == 1 && tiles_of(*p, kFedTiles[i]) >= least &&
-              us_of(*p, kFedTiles[i], bytes) < us;
-  return better < (is_sum ? kMostOfSum : kMost) && us < kHopeless * others_us(*p, bytes) ? us : 0;
+  for (size_t i = 0; i < tiles.size(); ++i)
+    better += i != index && tiles[i].cluster == 1 && tiles_of(p, tiles[i]) >= least && us_of(p, tiles[i], bytes) < us;
+  return better < (is_sum ? kMostOfSum : kMost) && us < kHopeless * others ? us : 0;
 }
 
 }  // namespace wootz::cuda

@@ -1,5 +1,5 @@
-// Products and convolutions of 16-bit floats of many rows by gemm/fed.cuh, and convolutions whose results are added up
-// (a chain: backend/chain_sum.h): what their kernels share.
+// Products and convolutions of floats of 16 and 8 bits of many rows by gemm/fed.cuh, and convolutions whose results are
+// added up (a chain: backend/chain_sum.h): what their kernels share.
 #pragma once
 
 #include "backends/cuda/generate/fed_tiles.h"
@@ -7,14 +7,17 @@
 
 namespace wootz::cuda {
 
+inline constexpr int64_t kFedLine = 128;  // bytes of a row or column in a stage
+
 // What is multiplied, and by what.
 struct FedImage {
   int x = 0, w = 1;   // operands of the step
   TileProduct b;      // by itself
-  int64_t lines = 1;  // of a tap's channels: 64 each
+  int64_t lines = 1;  // of a tap's channels
   int64_t stages() const { return b.taps_h * b.taps_w * lines; }
   int64_t padded_columns() const { return (b.columns + 31) / 32 * 32; }
-  int64_t weight_bytes() const { return padded_columns() * stages() * 128; }
+  int64_t weight_bytes() const { return padded_columns() * stages() * kFedLine; }
+  int64_t packed_bytes() const { return weight_bytes() + (b.scaled ? b.columns * 4 : 0); }
 };
 
 struct FedProduct {
@@ -34,6 +37,15 @@ struct FedProduct {
 Result<FedProduct> describe_fed(const Problem& problem, const BindArgs& args);
 // Of convolutions whose results are added up, without what is checked of all products.
 Result<FedProduct> describe_fed_sum(const Problem& problem, const BindArgs& args);
+
+// What is checked of all products, for these tiles; and of their packed weights.
+Status settle_fed(const BindArgs& args, DType type, std::span<const FedTile> tiles, FedProduct* product);
+
+// Columns lie so, 32 at a time, that a thread's sums are of eight neighbours; each tap's channels fill whole stages.
+std::vector<std::byte> fed_columns(const Problem& problem, const FedImage& image, const HostTensor& source);
+Status write_fed(const Problem& problem, const FedProduct& product, const FedTile& tile, std::vector<Launch>* launches);
+double estimate_fed_tile(const Problem& problem, const FedProduct& product, std::span<const FedTile> tiles,
+                         size_t index);
 
 // How the unit for tensors reads a block's rows of x, and its columns of w: so many.
 TensorView view_of_rows(const FedImage& image, DType type, int64_t lines);

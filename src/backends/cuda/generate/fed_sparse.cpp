@@ -193,7 +193,7 @@ Status generate_sparse(const Problem& problem, const BindArgs& args, size_t inde
   const std::pair<const char*, int64_t> fixed[] = {
       {"kRows", tile.rows}, {"kColumns", tile.columns}, {"kStages", tile.stages}, {"kInTurn", tile.in_turn}};
   for (const auto& [name, value] : fixed) source.fixed(name, value);
-  add_float_sums(p.b().scale, &source);
+  add_float_sums(p.b(), &source);
   add_windows(p.image(), tile.rows, &source);
   const std::pair<const char*, int64_t> numbers[] = {
       {"stages", p.stages()}, {"teams", p.teams()}, {"tiles", p.tiles(tile)}, {"blocks", blocks}};

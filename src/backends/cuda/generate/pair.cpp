@@ -270,7 +270,7 @@ void write_numbers(const Pair& pair, const Dims& x, const Dims& z, int64_t block
                                                    {"kTapsH", pair.taps_h},
                                                    {"kTapsW", pair.taps_w}};
   for (const auto& [name, value] : fixed) source->fixed(name, value);
-  add_float_sums(1, source);
+  add_float_sums({}, source);
   const std::pair<const char*, int64_t> numbers[] = {{"columns", pair.columns},
                                                      {"in_h", x[2]},
                                                      {"in_w", x[3]},

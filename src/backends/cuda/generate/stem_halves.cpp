@@ -143,6 +143,8 @@ Status read_windows(const Problem& pool, PooledStem* s) {
 }
 
 Result<PooledStem> pooled_stem(const Problem& p, const BindArgs& args) {
+  const DType made = p.outputs.empty() ? DType::kInvalid : p.outputs[0].dtype;
+  if (made != DType::kF16 && made != DType::kBF16) return unsupported("the largest of {}", dtype_name(made));
   if (!p.is(Family::kChain) || p.outputs.size() != 1)
     return unsupported("another problem than a convolution and a pooling");
   WOOTZ_ASSIGN_OR_RETURN(ChainParts parts, chain_parts(p));

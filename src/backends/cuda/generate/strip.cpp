@@ -9,6 +9,7 @@
 #include "backends/cuda/generate/tile_cost.h"
 #include "backends/cuda/generate/window.h"
 #include "backends/cuda/support/int8_weights.h"
+#include "base/fp8.h"
 
 namespace wootz::cuda {
 namespace {
@@ -25,7 +26,8 @@ struct Strip {
 
 Result<Strip> make_strip(const Problem& p, const Dims& x, const Dims& y, const Window& w, int64_t results) {
   const DType type = p.inputs[0].dtype;
-  const bool pool = p.family() == Family::kPool, bytes = is_int8(type) && (pool || has_scales(p));
+  const bool pool = p.family() == Family::kPool,
+             bytes = (is_int8(type) && (pool || has_scales(p))) || (pool && is_fp8(type));
   if (!is_model_float(type) && !bytes) return unsupported("{} in strips", dtype_name(type));
   if (x.rank() != 4 || x[1] != y[1]) return unsupported("strips of {} to {}", x.to_string(), y.to_string());
   if (p.inputs[0].layout != Layout::kChannelsLast || p.outputs[0].layout != Layout::kChannelsLast)

@@ -1,5 +1,5 @@
-// How the unit for tensors of a Hopper GPU copies an operand of 16-bit floats to shared memory: lines of 64 neighbours
-// each, whose pieces of 16 bytes are exchanged (gemm/feed.cuh).
+// How the unit for tensors of a Hopper GPU copies an operand of floats of 16 or 8 bits to shared memory: lines of 128
+// bytes, whose pieces of 16 bytes are exchanged (gemm/feed.cuh).
 #pragma once
 
 #include <array>

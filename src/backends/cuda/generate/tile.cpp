@@ -5,6 +5,7 @@
 #include "backends/cuda/generate/row_packs.h"
 #include "backends/cuda/generate/tile.h"
 #include "backends/cuda/generate/walkers.h"
+#include "base/fp8.h"
 
 namespace wootz::cuda {
 namespace {
@@ -113,7 +114,7 @@ bool walks(const TileProduct& b, const Tile& tile, int early, Walk* walk) {
 
 // Bytes that go by vectors, and change from row to row.
 bool is_ahead(const Operands& all, const Operand& o) {
-  return all.vector % 4 == 0 && o.name != "b" && o.along == 1 && (o.type == DType::kI8 || o.type == DType::kU8);
+  return all.vector % 4 == 0 && o.name != "b" && o.along == 1 && (is_int8(o.type) || is_fp8(o.type));
 }
 // The same of 16 bits.
 bool is_half_ahead(const Operands& all, const Operand& o) {
@@ -169,12 +170,14 @@ Status write_results(const Operands& operands, const PointwiseExpr& epilogue, si
       inputs[0] += " + " + read_at(o, &reads);
       continue;
     }
-    const std::string byte = fmt::format("w_byte<{}>(ahead.{}, k)", storage_type(o.type), o.name);
+    const bool small = is_fp8(o.type);
+    const std::string byte =
+        fmt::format("w_{}byte<{}>(ahead.{}, k)", small ? "float_" : "", storage_type(o.type), o.name);
     inputs.push_back(is_ahead(operands, o)        ? byte
                      : is_half_ahead(operands, o) ? fmt::format("w_get(ahead.{}.v[k])", o.name)
                                                   : read_at(o, &reads));
     // A conversion is one instruction beside those for the sums, of which there is one for each result.
-    rules.as_floats.push_back(is_ahead(operands, o) ? "(float)" + byte : "");
+    rules.as_floats.push_back(is_ahead(operands, o) ? (small ? "" : "(float)") + byte : "");
   }
   source->walk("At", "at", operands.axes, names);
   write_ahead(operands, source);
@@ -308,7 +311,7 @@ Status write_tile(const Problem& p, const BindArgs& args, const TileProduct& b, 
   const bool walking = direct && !how.arguments && !b.norm && walks(b, whole, early, &walk);
   const Tile tile = walking ? walk.tile : halves || (direct && !how.arguments) ? for_depth(whole, b) : whole;
   std::vector<float> extras;
-  const PointwiseExpr epilogue = b.scaled ? with_constants_as_operands(p.epilogue, &extras) : p.epilogue;
+  const PointwiseExpr epilogue = b.scaled && how.rounded ? with_constants_as_operands(p.epilogue, &extras) : p.epilogue;
   KernelSource source("gemm/tile.cuh", how.arguments);
   source.type("X", storage_type(p.inputs[0].dtype));
   source.type("W", how.w);

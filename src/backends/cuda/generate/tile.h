@@ -10,8 +10,8 @@
 namespace wootz::cuda {
 
 // y[row, n] = epilogue(scale[n] * (sum over k of x[row, k] * w[n, k] - correction[n]) + bias), where k walks the taps
-// of a window and, within a tap, the channels. A product is a convolution by a single pixel. Floats have no correction
-// and one scale.
+// of a window and, within a tap, the channels. A product is a convolution by a single pixel. Floats have no correction,
+// and those of 16 bits one scale.
 struct TileProduct {
   // A normalization of the rows of x in front of the product, whose scale is in w.
   struct Norm {
@@ -27,6 +27,7 @@ struct TileProduct {
   int64_t stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1, top = 0, left = 0;
   bool padded = false;
   int64_t size = 1;     // of an element of x and w, in bytes
+  bool floats = false;  // of 8 bits
   int64_t line = 64;    // packed columns are so many bytes, or a multiple
   int64_t zero = 0;     // of x
   bool planes = false;  // results by planes: the pixels of a channel are neighbours
@@ -41,6 +42,7 @@ struct TileProduct {
   std::vector<Axis> matrices;   // of the batch: strides of x and w
   std::optional<Norm> norm;     // none: x is read as it is
   int64_t depth() const { return taps_h * taps_w * channels; }
+  int64_t places() const { return 128 / size; }  // of 128 bytes
   // Of a column of w in memory.
   int64_t pitch() const {
     const int64_t step = line / size;
@@ -78,7 +80,7 @@ Status write_tile(const Problem& problem, const BindArgs& args, const TileProduc
 void add_tile(const Tile& tile, KernelSource* source);
 void add_product(const TileProduct& product, const Tile& tile, KernelSource* source);
 // Of sums in floats that go from registers to the result, divided by so many blocks: what gemm/rescale.cuh asks for.
-void add_float_sums(double scale, KernelSource* source, int64_t cluster = 1);
+void add_float_sums(const TileProduct& product, KernelSource* source, int64_t cluster = 1);
 void add_wholes(const TileProduct& product, const Tile& tile, bool arguments, KernelSource* source);
 
 // What a kernel does with eight sums of neighbouring columns: the operands behind x and w, at(), ahead() and results()

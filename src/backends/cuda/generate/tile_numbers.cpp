@@ -25,7 +25,7 @@ void add_product(const TileProduct& b, const Tile& tile, KernelSource* source) {
   source->fixed("kScaled", b.scaled);
   source->fixed("kCorrected", b.scaled && b.zero != 0);
   // Of |x| up to 255 and |w| up to 128.
-  source->fixed("kShort", b.size == 1 && !(b.scaled && b.zero != 0) && b.depth() <= 128);
+  source->fixed("kShort", b.size == 1 && !b.floats && !(b.scaled && b.zero != 0) && b.depth() <= 128);
   source->fixed("kOutside", b.padded ? b.zero & 255 : 0);
   source->fixed_real("kScale", b.scaled ? 1 : b.scale);
   const int64_t step = tile.line / b.size * tile.shares * tile.cluster;
@@ -54,11 +54,11 @@ void add_product(const TileProduct& b, const Tile& tile, KernelSource* source) {
   for (const auto& [name, value] : window) source->number(name, b.window ? value : 1);
 }
 
-void add_float_sums(double scale, KernelSource* source, int64_t cluster) {
+void add_float_sums(const TileProduct& b, KernelSource* source, int64_t cluster) {
   const std::pair<const char*, int64_t> fixed[] = {
-      {"kCluster", cluster}, {"kDirect", 1}, {"kScaled", 0}, {"kCorrected", 0}, {"kShort", 0}};
+      {"kCluster", cluster}, {"kDirect", 1}, {"kScaled", b.scaled}, {"kCorrected", 0}, {"kShort", 0}};
   for (const auto& [name, value] : fixed) source->fixed(name, value);
-  source->fixed_real("kScale", scale);
+  source->fixed_real("kScale", b.scaled ? 1 : b.scale);
 }
 
 void add_wholes(const TileProduct& b, const Tile& tile, bool arguments, KernelSource* source) {

@@ -17,7 +17,7 @@ Result<TileProduct> describe_convolution(const Problem& p, const BindArgs& args)
   if (x.rank() < 3 || x.rank() > 4 || f.rank() != x.rank() || y.rank() != x.rank() || x[0] != y[0])
     return unsupported("{} by {}", x.to_string(), f.to_string());
   const Layout made = p.outputs[0].layout;
-  const bool planes = made == Layout::kLinear && !is_int8(p.outputs[0].dtype);
+  const bool planes = made == Layout::kLinear && dtype_bits(p.outputs[0].dtype) > 8;
   if (p.inputs[0].layout != Layout::kChannelsLast || (made != Layout::kChannelsLast && !planes))
     return unsupported("images of rows of pixels");
   if (p.as<ConvParams>().transposed || p.as<ConvParams>().groups != 1)

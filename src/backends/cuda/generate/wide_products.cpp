@@ -19,19 +19,28 @@ Sums sums_of(int columns) {
   return s;
 }
 
-const char* name_of(DType type) { return type == DType::kBF16 ? "bf16" : "f16"; }
+const char* name_of(DType type) {
+  switch (type) {
+    case DType::kF8E4M3: return "e4m3";
+    case DType::kF8E5M2: return "e5m2";
+    case DType::kBF16: return "bf16";
+    default: return "f16";
+  }
+}
 
 }  // namespace
 
-std::string wide_product(int columns, DType type) {
+std::string wide_product(int columns, DType rows, DType weights) {
   const Sums s = sums_of(columns);
+  const bool bytes = dtype_bits(rows) == 8;
   return fmt::format(
       "#ifndef WOOTZ_ON_HOST\n"
       "W_FN void w_wide_mma(float (&d)[{0}][4], u64 a, u64 b, int on) {{\n"
       "  asm volatile(\"{{\\n.reg .pred p;\\nsetp.ne.b32 p, %{3}, 0;\\n\"\n"
-      "      \"wgmma.mma_async.sync.aligned.m64n{4}k16.f32.{5}.{5} {{{6}}}, %{1}, %{2}, p, 1, 1, 0, 0;\\n}}\"\n"
-      "      : {7} : \"l\"(a), \"l\"(b), \"r\"(on));\n}}\n#endif\n",
-      columns / 8, s.count, s.count + 1, s.count + 2, columns, name_of(type), s.places, s.operands);
+      "      \"wgmma.mma_async.sync.aligned.m64n{4}k{5}.f32.{6}.{7} {{{8}}}, %{1}, %{2}, p, 1, 1{9};\\n}}\"\n"
+      "      : {10} : \"l\"(a), \"l\"(b), \"r\"(on));\n}}\n#endif\n",
+      columns / 8, s.count, s.count + 1, s.count + 2, columns, bytes ? 32 : 16, name_of(rows), name_of(weights),
+      s.places, bytes ? "" : ", 0, 0", s.operands);
 }
 
 std::string sparse_product(int columns, DType type) {

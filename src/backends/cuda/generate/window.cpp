@@ -8,6 +8,8 @@
 #include "backends/cuda/generate/expression.h"
 #include "backends/cuda/generate/families.h"
 #include "backends/cuda/support/int8_weights.h"
+#include "base/expressions.h"
+#include "base/fp8.h"
 
 namespace wootz::cuda {
 namespace {
@@ -173,7 +175,29 @@ Status add_window(const Problem& p, const BindArgs& args, const Window& window, 
   return add_places(p, args, names, strides, source);
 }
 
+// An average of floats of 8 bits by a scale: one of floats, whose expression begins with the scale.
+Result<Problem> with_scale_behind(const Problem& p) {
+  auto plain = p;
+  auto& pool = plain.as<PoolParams>();
+  if (pool.kind != PoolKind::kAvg || pool.x_scale.size() != 1 || (!pool.x_zero.empty() && pool.x_zero[0] != 0))
+    return unsupported("pool {} of scaled {}", name_of(pool.kind), dtype_name(p.inputs[0].dtype));
+  PointwiseExpr e;
+  const uint16_t mean =
+      e.push(PwOp::kMul, DType::kF32, e.input(0, DType::kF32), e.constant(pool.x_scale[0], DType::kF32));
+  e.outputs = append_expression(&e, p.epilogue,
+                                [&](const PwInstr& load) { return load.a == 0 ? mean : e.input(load.a, load.type); });
+  if (e.outputs.empty()) e.outputs = {mean};
+  e.num_inputs = std::max<uint16_t>(1, p.epilogue.num_inputs);
+  plain.epilogue = std::move(e);
+  drop_grids(&plain);
+  return plain;
+}
+
 Status generate_pool(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
+  if (has_scales(p) && is_fp8(p.inputs[0].dtype)) {
+    WOOTZ_ASSIGN_OR_RETURN(const Problem plain, with_scale_behind(p));
+    return generate_pool(plain, args, launches);
+  }
   const bool indices = p.outputs.size() == 2 && p.as<PoolParams>().kind == PoolKind::kMax;
   WOOTZ_RETURN_IF_ERROR(check_window(p, args, 1, indices ? 2 : 1));
   if (indices && (p.outputs[1].dtype != DType::kI64 || p.outputs[1].layout != p.outputs[0].layout ||

@@ -103,6 +103,14 @@ W_FN float w_get(Small<E, M, B, MAX, K> v) {
 
 W_FN float w_get(f8e8m0 v) { return v.value(); }
 
+// Byte k of words as what it is.
+template <class T, int N>
+W_FN float w_float_byte(const Pack<u32, N>& words, int k) {
+  T r;
+  r.x = (u8)(words.v[k / 4] >> k % 4 * 8);
+  return w_get(r);
+}
+
 template <class T>
 W_FN T w_small(float v, bool saturate) {
   T r;

@@ -4,12 +4,14 @@
 // other tile, so that one stores while the other multiplies. With kCluster of more than 1 a block has one tile, for one
 // team, and the blocks of a cluster divide its sum: each gets, from all, what they have of the vectors that it stores,
 // and adds it in the order of the blocks. The problem: X; Y; kRows, kColumns: of a tile; kStages; kInTurn; kCluster;
-// kTwo: a sum goes on over the channels of single pixels of another image; TensorMap x, w: of kRows windows and of
-// kColumns columns, which lie so, 32 at a time, that a thread's sums are eight neighbours; other_x_of(p),
-// other_w_of(p): the same of the other image; w_wide_mma(); Constants {rows, columns; out_w, out_h; stride_w, stride_h,
-// pad_left, pad_top, dilation_w, dilation_h, taps_w; lines: stages of a tap; first: stages of x; other_w, other_h:
-// steps in the other image; stages: of a sum; each: of a block; tiles_m, tiles, blocks}; at(), ahead() and results() as
-// of gemm/tile.cuh, with kVector of 8. The result has less than 2^31 elements.
+// kTwo: a sum goes on over the channels of single pixels of another image; W: of columns; kPromoted: what
+// tensor cores sum up of a stage is added to sums in registers, as they keep no more than about 14 bits of products of
+// 8 bits; TensorMap x, w: of kRows windows and of kColumns columns, which lie so, 32 at a time, that a thread's sums
+// are eight neighbours; other_x_of(p), other_w_of(p): the same of the other image; w_wide_mma(); scales_of(p, c): of
+// columns, with kScaled; Constants {rows, columns; out_w, out_h; stride_w, stride_h, pad_left, pad_top, dilation_w,
+// dilation_h, taps_w; lines: stages of a tap; first: stages of x; other_w, other_h: steps in the other image; stages:
+// of a sum; each: of a block; tiles_m, tiles, blocks}; at(), ahead() and results() as of gemm/tile.cuh, with kVector
+// of 8. The result has less than 2^31 elements.
 #pragma once
 #include "backends/cuda/kernels/gemm/fed_windows.cuh"
 #include "backends/cuda/kernels/gemm/rescale.cuh"
@@ -99,15 +101,44 @@ W_FN void release(const Ring& ring, int stage) {
 
 typedef float Sums[kSets][kColumns / 8][4];
 
+// Sums of each stage on tensor cores, and of all stages in registers.
+W_FN void multiply_promoted(const Constants& c, const Ring& ring, int team, int m, int n, Spot* spot, Sums& acc) {
+  const int count = part_of(c).count;
+#pragma unroll
+  for (int i = 0; i < kSets; ++i)
+#pragma unroll
+    for (int e = 0; e < kColumns / 8; ++e) acc[i][e][0] = acc[i][e][1] = acc[i][e][2] = acc[i][e][3] = 0;
+#pragma unroll 1
+  for (int k = 0; k < count; ++k, spot->pass(1)) {
+    Sums part;
+    w_bar_wait(ring.full + spot->stage, spot->parity);
+    const u8* const rows = ring.stages + spot->stage * kStageBytes;
+    w_wide_products<W>(rows + (kInTurn ? 0 : team * kOwnRows * kLineBytes), rows + kRowBytes, c.rows - m, c.columns - n,
+                       0, part);
+    w_settle_sums(part);
+    w_wide_left<0>();
+    w_settle_sums(part);
+    release(ring, spot->stage);
+#pragma unroll
+    for (int i = 0; i < kSets; ++i)
+#pragma unroll
+      for (int e = 0; e < kColumns / 8; ++e)
+#pragma unroll
+        for (int v = 0; v < 4; ++v) acc[i][e][v] += part[i][e][v];
+  }
+  if constexpr (kInTurn) w_bar_arrive(ring.turn + (1 - team));
+}
+
 W_FN void multiply(const Constants& c, const Ring& ring, int team, int m, int n, Spot* spot, Sums& acc) {
+  if constexpr (kPromoted) return multiply_promoted(c, ring, team, m, n, spot, acc);
   const int count = part_of(c).count;
   int before = -1;
 #pragma unroll 1
   for (int k = 0; k < count; ++k, spot->pass(1)) {
     w_bar_wait(ring.full + spot->stage, spot->parity);
     const u8* const rows = ring.stages + spot->stage * kStageBytes;
-    w_wide_products(rows + (kInTurn ? 0 : team * kOwnRows * kLineBytes), rows + kRowBytes, c.rows - m, c.columns - n,
-                    k > 0, acc);
+    w_wide_products<W>(rows + (kInTurn ? 0 : team * kOwnRows * kLineBytes), rows + kRowBytes, c.rows - m, c.columns - n,
+                       k > 0, acc);
     if (before >= 0) {
       w_wide_left<1>();
       release(ring, before);
@@ -172,7 +203,7 @@ W_FN void store(const Operands& p, const Constants& c, int m, int n, const Sums&
 #pragma unroll
         for (int v = 0; v < 8; ++v) sums.v[v] = acc[i][chunk * 4 + v / 2][half * 2 + v % 2];
         float a[8];
-        rescale(c, sums, nullptr, column, a);
+        rescale(c, sums, scales_of(p, c), column, a);
         const Pack<Y, 8> z = results(p, c, a, at(c, own.row[half]), column, nullptr, early[i][half][chunk]);
         if (is_there && own.in[half]) *(Pack<Y, 8>*)(p.y + (own.row[half] * c.columns + column)) = z;
       }
@@ -252,7 +283,7 @@ W_FN void take_part(const Operands& p, const Constants& c, const Ring& ring) {
 #pragma unroll
   for (int i = 0; i < kOwn; ++i) {
     float a[8];
-    rescale(c, join(ring, i), nullptr, place[i].column, a);
+    rescale(c, join(ring, i), scales_of(p, c), place[i].column, a);
     const Pack<Y, 8> z = results(p, c, a, at(c, place[i].row), place[i].column, nullptr, early[i]);
     if (place[i].in) *(Pack<Y, 8>*)(p.y + (place[i].row * c.columns + place[i].column)) = z;
   }

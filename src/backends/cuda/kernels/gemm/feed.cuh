@@ -1,10 +1,10 @@
 // Copies to shared memory by the unit for tensors, and products of four warps of what it copied: wgmma of sm_90a, and
-// the emulator's own. A stage's lines have 128 bytes, 64 places of a sum in 16 bits; the unit exchanges their pieces of
-// 16 bytes, so that those of a number of eight lines meet all banks.
+// the emulator's own. A stage's lines have 128 bytes, 64 places of a sum in 16 bits or 128 in 8; the unit exchanges
+// their pieces of 16 bytes, so that those of a number of eight lines meet all banks. The problem: X.
 #pragma once
 #include "backends/cuda/kernels/gemm/bars.cuh"
 
-constexpr int kLineBytes = 128, kPlaces = 64, kTeam = 128;
+constexpr int kLineBytes = 128, kPlaces = kLineBytes / (int)sizeof(X), kTeam = 128;
 
 // Where piece q of a line is.
 W_FN int w_piece_of(int line, int q) { return line * kLineBytes + (q ^ (line & 7)) * 16; }
@@ -79,13 +79,13 @@ W_FN void w_settle_sums(float (&acc)[kSets][kEights][4]) {
       for (int e = 0; e < 4; ++e) asm volatile("" : "+f"(acc[i][n][e])::"memory");
 }
 
-// acc = or, with `on`, += the stage's products, of 64 rows for each set, on their way until w_wide_left(). So many of
-// the rows and columns are there.
-template <int kSets, int kEights>
+// acc = or, with `on`, += the stage's products, of 64 rows for each set and columns of C, on their way until
+// w_wide_left(). So many of the rows and columns are there.
+template <class C = X, int kSets, int kEights>
 W_FN void w_wide_products(const u8* rows, const u8* columns, int, int, int on, float (&acc)[kSets][kEights][4]) {
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
-  for (int step = 0; step < kPlaces / 16; ++step)
+  for (int step = 0; step < kLineBytes / 32; ++step)
 #pragma unroll
     for (int i = 0; i < kSets; ++i)
       w_wide_mma(acc[i], w_lines(rows + i * 64 * kLineBytes) + step * 2, w_lines(columns) + step * 2, on | step);
@@ -107,11 +107,12 @@ struct View {
   int extents[4], lower[2], places[2], steps[2], lines, reserved;
 };
 W_UNSEEN W_FN void w_fetch_line(u8* to, u64* bar, int line, const View& v, int channel, bool in, const u8* from) {
-  W_EVENT(Fetch, to + line * kLineBytes, (long)bar, in ? (long)(from + channel * 2) : 0);
+  constexpr int kBytes = (int)sizeof(X);
+  W_EVENT(Fetch, to + line * kLineBytes, (long)bar, in ? (long)(from + channel * kBytes) : 0);
   for (int q = 0; q < 8; ++q)
     for (int b = 0; b < 16; ++b) {
-      const int byte = q * 16 + b;
-      to[w_piece_of(line, q) + b] = in && channel * 2 + byte < v.extents[0] * 2 ? from[channel * 2 + byte] : 0;
+      const int byte = channel * kBytes + q * 16 + b;
+      to[w_piece_of(line, q) + b] = in && byte < v.extents[0] * kBytes ? from[byte] : 0;
     }
   w_bar_came(bar, kLineBytes);
 }
@@ -143,21 +144,25 @@ template <int kCount>
 W_FN void w_less_registers() {}
 template <int kSets, int kEights>
 W_FN void w_settle_sums(float (&)[kSets][kEights][4]) {}
-// Most of a test's time is spent here: each value of 16 bits is converted once.
-W_UNSEEN W_FN float w_value_of(X x) {
-  static float values[1 << 16];
-  static bool known[1 << 16];
+// Most of a test's time is spent here: each value is converted once.
+template <class T>
+W_UNSEEN W_FN float w_value_of(T x) {
+  static float values[1 << 8 * sizeof(T)];
+  static bool known[1 << 8 * sizeof(T)];
   if (!known[x.x]) {
     values[x.x] = w_get(x);
     known[x.x] = true;
   }
   return values[x.x];
 }
+template <class T = X>
 W_UNSEEN W_FN void w_read_line(const u8* lines, int line, float (&to)[kPlaces]) {
+  constexpr int kOfPiece = 16 / (int)sizeof(T);
   W_EVENT(Read, lines + line * kLineBytes, kLineBytes, (long)__builtin_return_address(0));
-  for (int k = 0; k < kPlaces; ++k) to[k] = w_value_of(((const X*)(lines + w_piece_of(line, k / 8)))[k % 8]);
+  for (int k = 0; k < kPlaces; ++k)
+    to[k] = w_value_of(((const T*)(lines + w_piece_of(line, k / kOfPiece)))[k % kOfPiece]);
 }
-template <int kSets, int kEights>
+template <class C = X, int kSets, int kEights>
 W_FN void w_wide_products(const u8* rows, const u8* columns, int row_count, int column_count, int on,
                           float (&acc)[kSets][kEights][4]) {
   const int lane = threadIdx.x % 32, first = threadIdx.x / 32 % 4 * 16 + lane / 4;
@@ -166,7 +171,7 @@ W_FN void w_wide_products(const u8* rows, const u8* columns, int row_count, int 
   for (int i = 0; i < kSets * 2; ++i) w_read_line(rows, first + i / 2 * 64 + i % 2 * 8, x[i]);
   for (int n = 0; n < kEights * 2; ++n) {
     const bool is_there = n / 8 * 32 < column_count;
-    if (is_there) w_read_line(columns, n / 2 * 8 + lane % 4 * 2 + n % 2, w);
+    if (is_there) w_read_line<C>(columns, n / 2 * 8 + lane % 4 * 2 + n % 2, w);
     for (int i = 0; i < kSets * 2; ++i) {
       float& sum = acc[i / 2][n / 2][i % 2 * 2 + n % 2];
       if (!on) sum = 0;

@@ -1,6 +1,6 @@
 // From sums on tensor cores to what their results read. The problem: kVector neighbours; kScaled: columns have a scale
-// each, and a correction (kCorrected: not all zeros); otherwise kScale; kShort: no sum has more than 22 bits; Constants
-// {columns}; kDirect: sums go from registers to the result.
+// each, and those of integers a correction (kCorrected: not all zeros); otherwise kScale; kShort: no sum has more than
+// 22 bits; Constants {columns}; kDirect: sums go from registers to the result.
 #pragma once
 #include "backends/cuda/kernels/common/prelude.cuh"
 
@@ -9,9 +9,13 @@ constexpr bool kLifted = kDirect && kShort && !kCorrected;
 constexpr int kSumsFrom = kLifted ? 0x4B400000 : 0;
 
 // The sums of x's and w's real values from column n on. `scales`: the columns' scales, then their corrections.
-W_FN void rescale(const Constants& c, const Pack<float, kVector>& sum, const float*, int, float (&a)[kVector]) {
+W_FN void rescale(const Constants& c, const Pack<float, kVector>& sum, const float* scales, int n,
+                  float (&a)[kVector]) {
+  Pack<float, kVector> scale;
+  if constexpr (kScaled) scale = *(const Pack<float, kVector>*)(scales + n);
 #pragma unroll
-  for (int v = 0; v < kVector; ++v) a[v] = kScale == 1 ? sum.v[v] : sum.v[v] * (float)kScale;
+  for (int v = 0; v < kVector; ++v)
+    a[v] = kScaled ? sum.v[v] * scale.v[v] : kScale == 1 ? sum.v[v] : sum.v[v] * (float)kScale;
 }
 W_FN void rescale(const Constants& c, const Pack<int, kVector>& sum, const float* scales, int n, float (&a)[kVector]) {
   Pack<float, kVector> scale;

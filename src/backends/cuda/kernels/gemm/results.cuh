@@ -156,6 +156,9 @@ W_FN Place place_among(int part, int v) {
   return {local, local / kOfWarp * (kRowParts * 16) + part * 16 + local % kOfWarp, v % (kColumns / kVector) * kVector};
 }
 
+W_FN float w_less(int sum, int less) { return (float)(sum - less); }
+W_FN float w_less(float sum, int) { return sum; }
+
 // The real values of a plane's sums.
 W_FN void rescale_plane(const Constants& c, const Pack<Part, kVector>& sum, const float* scales, int n,
                         float (&a)[kVector]) {
@@ -163,7 +166,7 @@ W_FN void rescale_plane(const Constants& c, const Pack<Part, kVector>& sum, cons
   const float scale = scales[n];
   const int less = kCorrected ? ((const int*)scales)[c.columns + n] : 0;
 #pragma unroll
-  for (int v = 0; v < kVector; ++v) a[v] = w_times((float)((int)sum.v[v] - less), scale);
+  for (int v = 0; v < kVector; ++v) a[v] = w_times(w_less(sum.v[v], less), scale);
 }
 
 // With kPlanes: the vectors of the rows that are in shared memory from part `part` on, each of pixels of a plane.

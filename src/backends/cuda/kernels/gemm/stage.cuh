@@ -65,6 +65,8 @@ W_FN bool find(const Constants& c, const Row& row, const Tap& tap, int* at) {
 
 W_FN u32 w_bits_of(s8 v) { return (u8)v; }
 W_FN u32 w_bits_of(u8 v) { return v; }
+W_FN u32 w_bits_of(f8e4m3 v) { return v.x; }
+W_FN u32 w_bits_of(f8e5m2 v) { return v.x; }
 W_FN u32 w_bits_of(f16 v) { return v.x; }
 W_FN u32 w_bits_of(bf16 v) { return v.x; }
 
@@ -165,10 +167,17 @@ W_FN float w_byte_factor(float by) {
   return by == by ? w_clip<float>(by, -kMost, kMost) : 0.f;
 }
 
+template <class T>
+constexpr bool kInteger8 = false;
+template <>
+constexpr bool kInteger8<s8> = true;
+template <>
+constexpr bool kInteger8<u8> = true;
+
 // Four bytes, each times one of `by`, which are floats, as bytes again: the nearest, or the last one there is.
 template <class T>
 W_FN u32 w_times_bytes(u32 bytes, const float* by) {
-  if constexpr (sizeof(T) == 1) {
+  if constexpr (kInteger8<T>) {
     constexpr bool kSigned = (T)-1 < (T)0;
     constexpr float kFrom = kIntegersFrom + (kSigned ? 128.f : 0.f);
     const u32 word = bytes ^ (kSigned ? 0x80808080u : 0u);

@@ -26,6 +26,7 @@
 //   Y* result_at(p, c, row, n)   where column n of a row is stored: vectors are of one result
 //   Pack<Y, kVector> results(p, c, a, at, n, extras, ahead)   what is stored for the sums a, from column n on
 #pragma once
+#include "backends/cuda/kernels/gemm/float8_mma.cuh"
 #include "backends/cuda/kernels/gemm/normalize.cuh"
 
 // Of the gate, what stands at the channels that a thread has of pieces `piece` and the next; of bytes with the factor.
@@ -97,7 +98,7 @@ W_FN void multiply(const Warp& warp, const u8* stage, Sums& acc, Statistics& row
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
           const Pack<u32, 4>& own = a[i][half];
-          w_mma<X>(acc[i][n], own.v[0], own.v[1], own.v[2], own.v[3], b[n].v[half * 2], b[n].v[half * 2 + 1]);
+          w_multiply<X, W>(acc[i][n], own.v[0], own.v[1], own.v[2], own.v[3], b[n].v[half * 2], b[n].v[half * 2 + 1]);
         }
     }
   }

@@ -27,14 +27,34 @@ W_FN int positions(int start, int step, int first, int end) {
 // The largest of bytes is sought in halves of words, two at once, which are compared as (subnormal) floats of 16 bits.
 constexpr bool kByHalves = kMax && sizeof(X) == 1;
 
-// Makes bytes positive.
+// Bytes in the order of what they are, from 0 on: of floats of 8 bits those with a sign from below, without it above
+// these; NaN is the largest.
 template <class T>
-W_FN constexpr u32 lift_of() {
-  if constexpr (sizeof(T) == 1)
-    return (T)-1 < 0 ? 0x80808080u : 0u;
-  else
-    return 0u;
-}
+struct Order {
+  static constexpr u32 kLowest = 0;  // a word whose bytes come first
+  static W_M u32 lift(u32 word) { return word; }
+  static W_M float value(u32 byte) { return w_short2f((int)byte); }
+};
+template <>
+struct Order<s8> {
+  static constexpr u32 kLowest = 0x80808080u;
+  static W_M u32 lift(u32 word) { return word ^ kLowest; }
+  static W_M float value(u32 byte) { return w_short2f((int)byte) - 128; }
+};
+template <class T>
+struct OrderOfFloats {
+  static constexpr u32 kLowest = 0xFFFFFFFFu;
+  static W_M u32 lift(u32 word) { return word ^ ((word >> 7 & 0x01010101u) * 0x7Fu) ^ 0x80808080u; }
+  static W_M float value(u32 byte) {
+    T t;
+    t.x = (u8)(byte < 128 ? ~byte : byte ^ 128u);
+    return w_get(t);
+  }
+};
+template <>
+struct Order<f8e4m3> : OrderOfFloats<f8e4m3> {};
+template <>
+struct Order<f8e5m2> : OrderOfFloats<f8e5m2> {};
 
 struct Halves {
   u32 v[kVector / 4 + 1][2];  // of a word its bytes 0 and 2, and 1 and 3
@@ -50,7 +70,6 @@ W_FN void take_larger(Halves& h, const Halves& x) {
 // All of the strip's elements are on their way before the first is looked at; those outside of the image are 0.
 W_FN void largest_of_bytes(const X* x, const Constants& c, const Strip& s, float (&a)[kResults][kVector]) {
   constexpr int kAcross = (kResults - 1) * kStrideW + (kKernelW - 1) * kDilationW + 1;
-  constexpr u32 kLift = lift_of<X>();
   Pack<u32, kVector / 4> read[kKernelH][kAcross];
 #pragma unroll
   for (int ky = 0; ky < kKernelH; ++ky)
@@ -59,7 +78,7 @@ W_FN void largest_of_bytes(const X* x, const Constants& c, const Strip& s, float
       const int iy = s.oy * c.stride_h - c.top + ky * c.dilation_h, ix = s.ox * kStrideW - c.left + j;
       const bool in = iy >= 0 && iy < c.in_h && ix >= 0 && ix < c.in_w;
 #pragma unroll
-      for (int w = 0; w < kVector / 4; ++w) read[ky][j].v[w] = kLift;
+      for (int w = 0; w < kVector / 4; ++w) read[ky][j].v[w] = Order<X>::kLowest;
       if (in)
         read[ky][j] =
             *(const Pack<u32, kVector / 4>*)(x + ((s.n * c.in_h + iy) * c.in_w + ix) * c.channels + s.channel);
@@ -72,7 +91,7 @@ W_FN void largest_of_bytes(const X* x, const Constants& c, const Strip& s, float
       Halves own;
 #pragma unroll
       for (int w = 0; w < kVector / 4; ++w) {
-        const u32 word = read[ky][j].v[w] ^ kLift;
+        const u32 word = Order<X>::lift(read[ky][j].v[w]);
         own.v[w][0] = word & 0x00FF00FFu;
         own.v[w][1] = word >> 8 & 0x00FF00FFu;
       }
@@ -83,8 +102,7 @@ W_FN void largest_of_bytes(const X* x, const Constants& c, const Strip& s, float
 #pragma unroll
     for (int kx = 0; kx < kKernelW; ++kx) take_larger(largest[t], columns[t * kStrideW + kx * kDilationW]);
 #pragma unroll
-    for (int k = 0; k < kVector; ++k)
-      a[t][k] = w_short2f((int)(largest[t].v[k / 4][k % 2] >> k % 4 / 2 * 16 & 255u) - (kLift != 0 ? 128 : 0));
+    for (int k = 0; k < kVector; ++k) a[t][k] = Order<X>::value(largest[t].v[k / 4][k % 2] >> k % 4 / 2 * 16 & 255u);
   }
 }
 
