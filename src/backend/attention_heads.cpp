@@ -1,5 +1,9 @@
 #include "backend/attention_heads.h"
 
+#include <cmath>
+
+#include "base/fp8.h"
+
 namespace wootz {
 
 const Ints& head_view(const Problem& p, int operand) {
@@ -30,6 +34,39 @@ Result<HeadLines> operand_lines(const Problem& p, int operand, const Dims& dims)
   lines.batch = sequence_first ? dims[2] : dims[1] * dims[2];
   lines.row = sequence_first ? dims[1] * dims[2] : dims[2];
   return lines;
+}
+
+const Floats& head_scales(const Problem& p, int operand) {
+  const auto& params = p.as<AttentionParams>();
+  return operand == 0 ? params.q_scale : operand == 1 ? params.k_scale : params.v_scale;
+}
+
+double head_zero(const Problem& p, int operand) {
+  const auto& params = p.as<AttentionParams>();
+  return operand == 0 ? params.q_zero : operand == 1 ? params.k_zero : params.v_zero;
+}
+
+double head_scale(const Floats& scales, int64_t heads, int64_t size, int64_t h, int64_t d) {
+  const auto count = static_cast<int64_t>(scales.size());
+  return count == 0 ? 1 : scales[static_cast<size_t>(count == 1 ? 0 : count == heads * size ? h * size + d : h)];
+}
+
+Status check_head_scales(const Problem& p, const Dims& k, const Dims& v) {
+  for (int i = 0; i < 3; ++i) {
+    const DType type = p.inputs[static_cast<size_t>(i)].dtype;
+    const Floats& scales = head_scales(p, i);
+    const auto count = static_cast<int64_t>(scales.size());
+    if ((is_int8(type) || is_fp8(type)) != (count > 0))
+      return invalid_argument("attention: an operand of {} with {} scales", dtype_name(type), count);
+    if (const double zero = head_zero(p, i);
+        zero != 0 && (!is_int8(type) || zero != std::floor(zero) || std::abs(zero) > 255))
+      return invalid_argument("attention: zero point {} of {}", zero, dtype_name(type));
+    if (count <= 1) continue;
+    const Dims& dims = i == 1 ? k : v;
+    if (i == 0 || (count != dims[1] && count != dims[1] * dims[3]))
+      return invalid_argument("attention: {} scales of heads {}", count, dims.to_string());
+  }
+  return Status();
 }
 
 Result<HeadLines> result_lines(const Problem& p, const Dims& d, const Dims& have) {

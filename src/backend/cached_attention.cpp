@@ -98,8 +98,10 @@ Result<CachedAttention> cached_attention_parts(const Problem& p) {
   WOOTZ_ASSIGN_OR_RETURN(const std::vector<Dims> made, concat_extents(*concats, dims));
   WOOTZ_ASSIGN_OR_RETURN(const std::vector<Dims> most, concat_extents(*concats, max_dims));
   for (size_t o = 0; o < 2; ++o) {
+    const Floats& scales = o == static_cast<size_t>(params->keys) ? attention->k_scale : attention->v_scale;
+    const size_t first = o == 0 ? 0 : static_cast<size_t>(concats->counts[0]);
     TensorDesc t;
-    t.dtype = p.inputs[count].dtype;
+    t.dtype = p.inputs[scales.empty() ? count : first].dtype;  // of 8 bits as its parts are, or the queries'
     t.dims = made[o];
     t.max_dims = most[o];
     parts.concats.outputs.push_back(std::move(t));

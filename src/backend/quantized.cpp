@@ -30,7 +30,11 @@ bool has_bias(const Problem& p) {
   return conv != nullptr ? conv->has_bias : gemm != nullptr && gemm->has_bias;
 }
 
-bool has_scales(const Problem& p) { return !grids_of(p).x_scale->empty(); }
+bool has_scales(const Problem& p) {
+  if (const auto* a = p.as_if<AttentionParams>())
+    return !(a->q_scale.empty() && a->k_scale.empty() && a->v_scale.empty());
+  return !grids_of(p).x_scale->empty();
+}
 
 Result<GemmScales> read_gemm_scales(const Problem& p, int64_t columns) {
   const Grids grids = grids_of(p);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/fp8.h"
+#include "build/byte_attention.h"
 #include "build/fp8_products.h"
 #include "build/session.h"
 #include "build/stages.h"
@@ -107,6 +108,7 @@ Status lower_network(BuildSession& session) {
     lower.optimize_body = [&](Graph& body) {
       PipelineOptions pipeline = pipeline_options(session);
       choose_fp8_products(session, body, &pipeline);
+      choose_byte_attention(session, body, &pipeline);
       return run_pipeline(body, pipeline).status();
     };
   WOOTZ_RETURN_IF_ERROR(lower_profiles(session, &lower, &session.lowered));

@@ -1,6 +1,7 @@
 // Stages on the graph: infer, passes, precision, group.
 #include <algorithm>
 
+#include "build/byte_attention.h"
 #include "build/fp8_products.h"
 #include "build/session.h"
 #include "build/stages.h"
@@ -58,7 +59,10 @@ Status run_passes(BuildSession& session, PipelinePart part,
                   const std::function<void(const PassReport&, const Graph&)>& seen) {
   PipelineOptions pipeline = pipeline_options(session);
   pipeline.part = part;
-  if (part == PipelinePart::kRounds) choose_fp8_products(session, session.graph, &pipeline);
+  if (part == PipelinePart::kRounds) {
+    choose_fp8_products(session, session.graph, &pipeline);
+    choose_byte_attention(session, session.graph, &pipeline);
+  }
   Status dumped;
   pipeline.observer = [&](const PassReport& pass, const Graph& after) {
     session.trace->after_pass(pass, after);

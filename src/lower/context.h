@@ -50,6 +50,8 @@ class LowerContext {
   // A quantized convolution or product that no kernel computes in 8 bits, in float: its operands are dequantized,
   // constants here and the others by a step of their own.
   Status float_form(const Node* node, Step step);
+  // The same of an attention.
+  Status float_attention(const Node* node, Step step);
   // A product of packed weights that no kernel reads, by plain ones.
   Status wide_form(const Node* node, Step step);
 
@@ -71,6 +73,7 @@ class LowerContext {
  private:
   Result<TensorIndex> wide_weights(const Step& step);
   Result<TensorIndex> dequantized(TensorIndex tensor, double scale, double zero);
+  Result<TensorIndex> dequantized_heads(const Step& step, int operand, DType type);
   std::optional<std::vector<double>> scalars_after_first(const Step& step) const;
   std::optional<std::vector<double>> constants_of_rounding(const Step& rounding) const;
   bool take_in(const Step& rounding, const std::vector<double>& constants, bool keeps, Step* step);

@@ -92,6 +92,7 @@ Status LowerContext::wide_form(const Node* node, Step step) {
 }
 
 Status LowerContext::float_form(const Node* node, Step step) {
+  if (step.problem.is(Family::kAttention)) return float_attention(node, std::move(step));
   const Grids grids = grids_of(step.problem);
   const Floats x_scale = *grids.x_scale, x_zero = *grids.x_zero, w_scale = *grids.w_scale, w_zero = *grids.w_zero;
   WOOTZ_ASSIGN_OR_RETURN(step.inputs[0], dequantized(step.inputs[0], at(x_scale, 0, 1), at(x_zero, 0, 0)));

@@ -37,6 +37,8 @@ class CaseList {
   void add(std::string name, std::string_view op, std::vector<HostTensor> inputs, AttrMap attrs = {},
            int num_outputs = 1, std::vector<bool> constants = {}, int64_t reduction = 1);
   void add(OpCase c) { cases_.push_back(std::move(c)); }
+  // Of the last one, whose results depend on what lies next to a rounding's boundary.
+  void tolerate(double tolerance) { cases_.back().tolerance = tolerance; }
   const std::vector<OpCase>& cases() const { return cases_; }
 
  private:

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "ops/attention/attention.h"
+#include "ops/attention/attention_grids.h"
 #include "ops/attention/attention_view.h"
 #include "ops/module_table.h"
 #include "ops/support/ref_math.h"
@@ -9,11 +10,25 @@
 namespace wootz::ops {
 namespace {
 
+// What is wrong with types and scales; `type`: of the result.
+std::string read_grids(const InferContext& ctx, const Shape (&shapes)[3], bool transposed, DType* type) {
+  const DType types[3] = {ctx.dtype(0), ctx.dtype(1), ctx.dtype(2)};
+  const auto known = [](const Dim& d) { return d.is_const() ? d.value() : -1; };
+  const int64_t sizes[3] = {1, known(shapes[1][transposed ? 2 : 3]), known(shapes[2][3])};
+  AttentionGrids grids;
+  *type = attention_type(ctx.node(), types);
+  if (!is_float(*type))
+    return fmt::format("operands of types {}, {} and {}", dtype_name(types[0]), dtype_name(types[1]),
+                       dtype_name(types[2]));
+  return AttentionGrids::read(ctx.node(), types, known(shapes[1][1]), sizes, &grids);
+}
+
 // Inputs q [B,H,S,D], k [B,Hkv,T,D] ([B,Hkv,D,T] with k_transposed), v [B,Hkv,T,Dv], [mask] that broadcasts to
 // [B,H,S,T]: bool (true: attend) or float (added). Any of q, k, v may be a view of three axes (HeadsView). Attributes:
 // scale (default 1/sqrt(D)), causal (query i sees keys j <= i), softcap (0: none), nan_rows (see masked_softmax),
 // merged (how the heads of y lie, see merged_shape). Outputs: y [B,H,S,Dv], and, if asked for, the scores [B,H,S,T]
-// after the stage `qk_output`: 0 product, 1 softcap, 2 mask, 3 softmax.
+// after the stage `qk_output`: 0 product, 1 softcap, 2 mask, 3 softmax. Operands of 8 bits are grids (AttentionGrids),
+// and the weights may be rounded to one.
 Status infer_attention(InferContext& ctx) {
   const Node& node = ctx.node();
   Shape shapes[3];
@@ -21,12 +36,13 @@ Status infer_attention(InferContext& ctx) {
   for (int i = 0; i < 3; ++i) {
     const std::string wrong = HeadsView::read(node, view_attr(i), ctx.shape(i), &views[i]);
     if (!wrong.empty()) return ctx.fail("input {}: {}", i, wrong);
-    if (!is_float(ctx.dtype(i)) || ctx.dtype(i) != ctx.dtype(0))
-      return ctx.fail("input {} of type {}", i, dtype_name(ctx.dtype(i)));
     shapes[i] = views[i].logical(ctx.shape(i));
   }
   const bool transposed = node.attr_int("k_transposed") != 0;
   if (transposed && views[1].given) return ctx.fail("k_transposed and k_view exclude each other");
+  DType type = DType::kInvalid;
+  if (const std::string wrong = read_grids(ctx, shapes, transposed, &type); !wrong.empty())
+    return ctx.fail("{}", wrong);
   const Shape &q = shapes[0], &k = shapes[1], &v = shapes[2];
   const Dim &keys = k[transposed ? 3 : 2], &size = k[transposed ? 2 : 3];
   const auto differ = [](const Dim& a, const Dim& b) { return a.is_const() && b.is_const() && a.value() != b.value(); };
@@ -51,8 +67,8 @@ Status infer_attention(InferContext& ctx) {
   if (merged < 0 || merged > 2) return ctx.fail("merged is {}", merged);
   if (rows < 0 || rows > 2) return ctx.fail("nan_rows is {}", rows);
   if (!(node.attr_float("softcap") >= 0)) return ctx.fail("softcap is {}", node.attr_float("softcap"));
-  ctx.set_output(0, ctx.dtype(0), merged_shape({q[0], q[1], q[2], v[3]}, merged));
-  ctx.set_output(1, ctx.dtype(0), scores);
+  ctx.set_output(0, type, merged_shape({q[0], q[1], q[2], v[3]}, merged));
+  ctx.set_output(1, type, scores);
   return {};
 }
 
@@ -89,12 +105,31 @@ struct Operand {
                std::span(data.data() + row * n, static_cast<size_t>(n)));
     }
   }
+
+  void scale(const AttentionGrids& grids, int index, bool transposed) {
+    if (grids.operands[index].scale.empty()) return;
+    const int64_t heads = dims[1], size = dims[transposed ? 2 : 3], inner = dims[3], rows = dims[2];
+    for (int64_t i = 0; i < dims.volume(); ++i) {
+      const int64_t h = i / (rows * inner) % heads, d = transposed ? i / inner % rows : i % inner;
+      double& x = data[static_cast<size_t>(i)];
+      x = grids.value(index, x, h, d, heads, size);
+    }
+  }
 };
+
+AttentionGrids grids_of(EvalContext& ctx) {
+  AttentionGrids grids;
+  const DType types[3] = {ctx.in(0).dtype(), ctx.in(1).dtype(), ctx.in(2).dtype()};
+  (void)AttentionGrids::read(ctx.node, types, -1, {-1, -1, -1}, &grids);
+  return grids;
+}
 
 Status reference_attention(EvalContext& ctx) {
   const Node& node = ctx.node;
-  const Operand q(node, 0, ctx.in(0)), k(node, 1, ctx.in(1)), v(node, 2, ctx.in(2));
+  Operand q(node, 0, ctx.in(0)), k(node, 1, ctx.in(1)), v(node, 2, ctx.in(2));
   const bool transposed = node.attr_int("k_transposed") != 0, causal = node.attr_int("causal") != 0;
+  const AttentionGrids grids = grids_of(ctx);
+  q.scale(grids, 0, false), k.scale(grids, 1, transposed), v.scale(grids, 2, false);
   const int64_t batch = q.dims[0], heads = q.dims[1], rows = q.dims[2], size = q.dims[3];
   const int64_t kv_heads = k.dims[1], keys = v.dims[2], v_size = v.dims[3],
                 group = kv_heads == 0 ? 1 : heads / kv_heads;
@@ -117,7 +152,7 @@ Status reference_attention(EvalContext& ctx) {
     const auto emit = [&](int64_t at) {
       if (ctx.outputs.size() > 1 && stage == at) store_f64(&ctx.outputs[1], h * rows * keys, scores);
     };
-    for (double& s : scores) s *= scale;
+    for (double& s : scores) s = grids.scores.of(s * scale);
     emit(0);
     for (double& s : scores) s = cap > 0 ? cap * std::tanh(s / cap) : s;
     emit(1);
@@ -130,6 +165,7 @@ Status reference_attention(EvalContext& ctx) {
     emit(2);
     for (int64_t r = 0; r < rows; ++r) masked_softmax({scores.data() + r * keys, count(keys)}, nans);
     emit(3);
+    for (double& s : scores) s = grids.weights.of(s);
     matmul_accumulate(rows, v_size, keys, scores.data(), v.data.data() + kv * keys * v_size, y.data());
     for (int64_t r = 0; r < rows; ++r) {
       const int64_t b = h / heads, line = merged == 2 ? r * batch + b : b * rows + r;
@@ -145,16 +181,14 @@ const OpDef kAttention{
     .min_inputs = 3,
     .max_inputs = 4,
     .max_outputs = 2,
-    .attributes = {{"scale", AttrKind::kFloat},
-                   {"causal", AttrKind::kInt},
-                   {"softcap", AttrKind::kFloat},
-                   {"k_transposed", AttrKind::kInt},
-                   {"q_view", AttrKind::kInts},
-                   {"k_view", AttrKind::kInts},
-                   {"v_view", AttrKind::kInts},
-                   {"merged", AttrKind::kInt},
-                   {"nan_rows", AttrKind::kInt},
-                   {"qk_output", AttrKind::kInt}},
+    .attributes = {{"scale", AttrKind::kFloat},      {"causal", AttrKind::kInt},     {"softcap", AttrKind::kFloat},
+                   {"k_transposed", AttrKind::kInt}, {"q_view", AttrKind::kInts},    {"k_view", AttrKind::kInts},
+                   {"v_view", AttrKind::kInts},      {"merged", AttrKind::kInt},     {"nan_rows", AttrKind::kInt},
+                   {"qk_output", AttrKind::kInt},    {"q_scale", AttrKind::kFloats}, {"k_scale", AttrKind::kFloats},
+                   {"v_scale", AttrKind::kFloats},   {"q_zero", AttrKind::kFloat},   {"k_zero", AttrKind::kFloat},
+                   {"v_zero", AttrKind::kFloat},     {"s_scale", AttrKind::kFloat},  {"s_zero", AttrKind::kFloat},
+                   {"s_type", AttrKind::kDType},     {"p_scale", AttrKind::kFloat},  {"p_type", AttrKind::kDType},
+                   {"to", AttrKind::kDType}},
     .infer = infer_attention,
     .reference = reference_attention,
     .lowering = Lowering::kAttention,

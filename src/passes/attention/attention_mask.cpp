@@ -21,7 +21,8 @@ bool leads_to_product(const Value* value) {
     const Node* node = value->producer();
     if (node == nullptr) return false;
     if (node->is("MatMul")) return true;
-    if (node->is("Mul") || node->is("Div") || node->is("Cast") || node->is("Reshape") || node->is("Tanh")) {
+    if (node->is("Mul") || node->is("Div") || node->is("Cast") || node->is("Reshape") || node->is("Tanh") ||
+        node->is("Quantize") || node->is("Dequantize")) {
       value = node->input(0);
     } else if (node->is("Add")) {
       if (leads_to_product(node->input(1))) return true;

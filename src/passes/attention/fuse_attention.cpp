@@ -5,9 +5,11 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/attention/attention_grids.h"
 #include "ops/infer.h"
 #include "ops/registry.h"
 #include "passes/attention/attention_mask.h"
+#include "passes/attention/attention_rounding.h"
 #include "passes/attention/heads.h"
 #include "passes/pass.h"
 #include "passes/support/known_scalar.h"
@@ -25,6 +27,7 @@ struct Scores {
   Node* gemm = nullptr;  // query * key
   double scale = 1, cap = 0;
   MaskParts mask;
+  ScoreRounding rounding;
   std::vector<Node*> nodes;
 };
 
@@ -45,7 +48,7 @@ Value* capped_value(const Node& node, double* cap, std::vector<Node*>* nodes) {
 }
 
 // Goes from the softmax's input back to the GEMM. What is met must be read by the next alone.
-bool read_scores(Value* logits, Node* reader, Scores* s) {
+bool read_scores(Value* logits, Node* reader, RoundingTypes types, Scores* s) {
   for (int step = 0; step < 16; ++step) {
     Node* node = logits->producer();
     if (node == nullptr || only_user(logits) != reader || node->has_attr("epilogue")) return false;
@@ -63,6 +66,12 @@ bool read_scores(Value* logits, Node* reader, Scores* s) {
       if (!is_model_float(next->dtype()) || logits->dtype() != DType::kF32) return false;
     } else if (node->is("Reshape")) {
       next = node->input(0);
+    } else if (types != nullptr && s->scale > 0 && !s->rounding.given() &&
+               (next = rounded_value(node, types, &s->rounding, &s->nodes)) != nullptr) {
+      s->rounding.scale *= s->scale;
+    } else if (s->rounding.given()) {  // nothing but factors in front of what is rounded
+      if ((next = scaled_value(*node, &factor)) == nullptr) return false;
+      s->scale *= factor;
     } else if (s->scale == 1 && s->cap == 0 && (next = capped_value(*node, &s->cap, &s->nodes)) != nullptr) {
       // taken
     } else if ((next = scaled_value(*node, &factor)) != nullptr) {
@@ -85,6 +94,7 @@ bool read_scores(Value* logits, Node* reader, Scores* s) {
 
 struct Found {
   Scores scores;
+  ScoreRounding rounding;  // of the weights
   Node *softmax = nullptr, *value_gemm = nullptr;
   int64_t nan_rows = 1;  // a softmax that sees nothing gives NaN
   std::vector<Node*> nodes;
@@ -103,7 +113,7 @@ Value* unguarded(Node* node, std::vector<Node*>* nodes) {
   return p;
 }
 
-std::optional<Found> find_attention(Node* gemm) {
+std::optional<Found> find_attention(Node* gemm, RoundingTypes types) {
   if (!plain(gemm, "MatMul") || gemm->attr_int("trans_a") != 0 || gemm->attr_float("alpha", 1) != 1)
     return std::nullopt;
   if (gemm->num_inputs() > 2 && gemm->input(2) != nullptr) return std::nullopt;
@@ -119,6 +129,13 @@ std::optional<Found> find_attention(Node* gemm) {
       break;
     }
     if (only_user(p) != reader) return std::nullopt;
+    if (types != nullptr && f.rounding.scale == 0) {
+      if (Value* inner = rounded_value(node, types, &f.rounding, &f.nodes)) {
+        reader = f.nodes.back();
+        p = inner;
+        continue;
+      }
+    }
     if (Value* inner = unguarded(node, &f.nodes)) {
       f.nan_rows = 2;
       p = inner;
@@ -138,7 +155,8 @@ std::optional<Found> find_attention(Node* gemm) {
   const int64_t axis = f.softmax->attr_int("axis", -1);
   if (axis != -1 && axis != p->rank() - 1) return std::nullopt;
   f.nodes.push_back(f.softmax);
-  if (!read_scores(f.softmax->input(0), f.softmax, &f.scores)) return std::nullopt;
+  if (!read_scores(f.softmax->input(0), f.softmax, types, &f.scores)) return std::nullopt;
+  if ((types != nullptr) != f.rounding.given() || f.rounding.zero != 0) return std::nullopt;
   const Value *q = f.scores.gemm->input(0), *k = f.scores.gemm->input(1), *v = gemm->input(1);
   if (!is_model_float(q->dtype()) || k->dtype() != q->dtype() || v->dtype() != q->dtype()) return std::nullopt;
   if (gemm->output()->dtype() != q->dtype()) return std::nullopt;
@@ -213,8 +231,8 @@ HeadsResult reachable_result(Value* from, const Operands& o) {
   return {from, 0, {}};
 }
 
-Result<bool> fuse(Graph& graph, Node* gemm) {
-  std::optional<Found> found = find_attention(gemm);
+Result<bool> fuse(Graph& graph, Node* gemm, RoundingTypes types) {
+  std::optional<Found> found = find_attention(gemm, types);
   if (!found) return false;
   Scores& s = found->scores;
   const auto q = trace_operand(s.gemm->input(0), false, true);
@@ -223,6 +241,9 @@ Result<bool> fuse(Graph& graph, Node* gemm) {
   const auto v = trace_operand(gemm->input(1), gemm->attr_int("trans_b") != 0, false);
   if (!q || !k || !v || q->transposed || v->transposed) return false;
   Operands o{*q, *k, *v};
+  if (types != nullptr &&
+      !(is_rounded(o.q.source, types) && is_rounded(o.k.source, types) && is_rounded(o.v.source, types)))
+    return false;
   // A single leading axis without a known extent is the batch to one operand and the heads to none: they must agree.
   if (!agree(o)) return false;
   const double scale = s.scale * o.q.scale * o.k.scale;
@@ -234,6 +255,10 @@ Result<bool> fuse(Graph& graph, Node* gemm) {
   }
   AttrMap attrs{{"scale", scale}};
   if (s.cap > 0) attrs["softcap"] = s.cap;
+  s.rounding.scale *= o.q.scale * o.k.scale;
+  if (s.rounding.given() && !(s.rounding.scale > 0)) return false;
+  s.rounding.set("s", &attrs);
+  found->rounding.set("p", &attrs);
   const Shape score_shape{o.q.batch, o.q.heads, o.q.sequence, o.k.sequence};
   if (!s.mask.usable(score_shape)) return false;
   if (s.mask.causal(score_shape)) attrs["causal"] = int64_t{1};
@@ -256,8 +281,11 @@ bool shorter(const HeadsOperand& a, const Value* now) { return a.source != now |
 // An Attention of plain operands (from the model's own op, or of an earlier run) reaches back in the same way.
 Result<bool> absorb(Graph& graph, Node* node) {
   if (node->num_outputs() != 1 || node->attr_int("merged") != 0) return false;
-  for (int i = 0; i < 3; ++i)
-    if (node->input(i)->rank() != 4 || !is_model_float(node->input(i)->dtype())) return false;
+  for (int i = 0; i < 3; ++i) {  // scales of heads and their elements are those of operands as they are
+    const Value* const x = node->input(i);
+    const bool one_scale = node->attr_floats(ops::scale_attr(i)).size() == 1;
+    if (x->rank() != 4 || (!is_model_float(x->dtype()) && !one_scale)) return false;
+  }
   if (!node->has_attr("scale")) return false;
   const auto q = trace_operand(node->input(0), false, true);
   const auto k = trace_operand(node->input(1), node->attr_int("k_transposed") != 0, true);
@@ -281,9 +309,7 @@ Result<bool> absorb(Graph& graph, Node* node) {
   return true;
 }
 
-}  // namespace
-
-Result<bool> fuse_attention(Graph& graph) {
+Result<bool> fuse_all(Graph& graph, RoundingTypes types) {
   // Ids, for a fusion erases nodes that the list may still name.
   std::vector<int> candidates;
   for (const Node* node = graph.first(); node != nullptr; node = node->next())
@@ -293,10 +319,16 @@ Result<bool> fuse_attention(Graph& graph) {
     const Value* value = graph.value_by_id(id);
     Node* node = value == nullptr ? nullptr : value->producer();
     if (node == nullptr) continue;
-    WOOTZ_ASSIGN_OR_RETURN(const bool fused, node->is("MatMul") ? fuse(graph, node) : absorb(graph, node));
+    if (types != nullptr && !node->is("MatMul")) continue;
+    WOOTZ_ASSIGN_OR_RETURN(const bool fused, node->is("MatMul") ? fuse(graph, node, types) : absorb(graph, node));
     changed = changed || fused;
   }
   return changed;
 }
+
+}  // namespace
+
+Result<bool> fuse_attention(Graph& graph) { return fuse_all(graph, nullptr); }
+Result<bool> fuse_rounded_attention(Graph& graph, RoundingTypes types) { return fuse_all(graph, types); }
 
 }  // namespace wootz

@@ -56,12 +56,15 @@ std::string why_kept(const Node& node) {
 }
 
 bool is_quantized(const Node& node) {
-  if (node.has_attr("x_scale")) return true;
+  if (node.has_attr("x_scale") || node.has_attr("k_scale") || node.has_attr("v_scale")) return true;
   const std::shared_ptr<Graph> body = node.attr_graph("body");
   for (const Node* n = body == nullptr ? nullptr : body->first(); n != nullptr; n = n->next())
     if (is_quantized(*n)) return true;
   return false;
 }
+
+// Of 8 bits, with queries in float.
+bool reads_only(const Node& node) { return node.is("Attention") && !node.has_attr("q_scale"); }
 
 std::set<std::string> qdq_names(const Graph& graph) {
   std::set<std::string> all;
@@ -109,7 +112,8 @@ void QdqRecorder::after_pass(std::string_view pass, const Graph& graph) {
     left_ = std::move(left);
   }
   if (entries_.empty() ||
-      (pass != "propagate_qdq" && pass != "propagate_fp8" && pass != "fuse_qdq" && pass != "fuse_fp8"))
+      (pass != "propagate_qdq" && pass != "propagate_fp8" && pass != "fuse_qdq" && pass != "fuse_fp8" &&
+       pass != "fuse_qdq_attention"))
     return;
   for (const Node* node = graph.first(); node != nullptr; node = node->next()) {
     if (!is_qdq(*node)) continue;
@@ -158,7 +162,8 @@ std::vector<QdqLine> QdqRecorder::lines(const Graph& graph) const {
       else if (holder->is("QuantizeRows"))
         line.reason = "each row is rounded by a scale of its own";
       else if (is_quantized(*holder))
-        line.reason = fmt::format("{} computes in 8 bits", holder->op().name);
+        line.reason = fmt::format("{} {} in 8 bits", holder->op().name,
+                                  reads_only(*holder) ? "reads keys and values" : "computes");
       else
         line.reason = fmt::format("part of the expression of {}", holder->op().name);
     }

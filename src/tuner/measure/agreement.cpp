@@ -231,6 +231,19 @@ double convolved_noise(const Problem& problem, const std::vector<HostTensor>& in
                 convolved_magnitude(problem, largest_magnitude(inputs[0]), std::span(inputs).subspan(1)));
 }
 
+// What rounds the weights of values of 8 bits: those next to a half, and scores, to either side where the problem
+// rounds them; to 16 bits where a kernel multiplies such. Of values of both signs little may be left.
+double weights_noise(const Problem& problem, const std::vector<HostTensor>& inputs) {
+  const auto& attention = problem.as<AttentionParams>();
+  if (attention.v_scale.empty() || inputs.size() < 3 || !inputs[2].valid() || inputs[2].rank() < 3) return 0;
+  const HostTensor& v = inputs[2];
+  const double values = (largest_magnitude(v) + std::fabs(attention.v_zero)) * largest_of(attention.v_scale);
+  const double keys = static_cast<double>(std::max<int64_t>(1, v.dims()[v.dims().size() - 2]));
+  const double steps = is_float(attention.p_type) ? 16 : 2;  // of the grid, whose floats have wider ones
+  return finite((steps * attention.p_scale + attention.s_scale + 2 * rounded_off(problem.acc_dtype) / std::sqrt(keys)) *
+                values);
+}
+
 }  // namespace
 
 double cancellation_noise(const Problem& problem, const std::vector<HostTensor>& inputs) {
@@ -257,6 +270,7 @@ double cancellation_noise(const Problem& problem, const std::vector<HostTensor>&
     case Family::kChain:
       return std::max(
           {normed_product_noise(problem, inputs), gated_noise(problem, inputs), convolved_noise(problem, inputs)});
+    case Family::kAttention: return weights_noise(problem, inputs);
     case Family::kSqueezeExcite: return gate_noise(problem, longest_means(inputs[0]), std::span(inputs).subspan(1));
     case Family::kConv: return inputs.size() > 1 && inputs[1].valid() ? noise(2, longest_sum(problem)) : 0;
     default: return 0;

@@ -4,13 +4,11 @@
 // the softmax runs down columns. A block's rows are one piece of work; each row is computed in one fixed order. BF16
 // is multiplied as it is where the processor does that, and sums, scores and exponentials are f32; other narrow floats
 // are widened first.
-#include "backends/cpu/attention/call.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "backends/cpu/move/transpose_block.h"
+#include "backends/cpu/attention/call.h"
 
 namespace wootz::cpu {
 namespace {
@@ -21,67 +19,7 @@ const uint16_t* halves(const RunArgs& args, int i, int64_t at) {
   return static_cast<const uint16_t*>(args.inputs[i]) + at;
 }
 
-// Rows that are read many times, side by side at `to` unless they lie so: those whose distance is near a multiple of a
-// page, as of queries, keys and values in one product, meet in few sets of the first-level cache.
-const float* side_by_side(const float* from, int64_t n, int64_t width, float* to, int64_t* stride) {
-  if (*stride == width) return from;
-  for (int64_t r = 0; r < n; ++r) std::copy_n(from + r * *stride, width, to + r * width);
-  *stride = width;
-  return to;
-}
-
 }  // namespace
-
-// What is added to scores, of which rows of one mask for all queries are read once.
-struct AttentionCall::RowMask final : ScoreMask {
-  const AttentionCall& c;
-  const RunArgs& args;
-  const Block& at;
-  mutable int64_t known = -1;
-  mutable bool adds = true;
-  RowMask(const AttentionCall& call, const RunArgs& run, const Block& block) : c(call), args(run), at(block) {}
-  const float* row(int64_t r, int64_t t, int64_t n, float* to) const override {
-    if (c.mask_strides[2] != 0) {
-      c.mask_row(args, at, r, t, n, to);
-      return to;
-    }
-    if (t != known) {
-      c.mask_row(args, at, 0, t, n, to);
-      adds = std::any_of(to, to + n, [](float m) { return m != 0; });
-      known = t;
-    }
-    return adds ? to : nullptr;
-  }
-};
-
-// The two products of a block of queries: scores [n, wide] of keys from t, and weights times values.
-struct AttentionCall::FloatProducts {
-  const AttentionCall& c;
-  const RunArgs& args;
-  const Block& at;
-  const AttentionScratch& s;
-
-  void prepare() const {
-    int64_t stride = 0;
-    const float* query = c.read(args, 0, c.q, at.b, at.h, at.first, at.m, s.query, &stride);
-    transpose_plane(reinterpret_cast<const char*>(query), stride, reinterpret_cast<char*>(s.turned), at.wide, c.size,
-                    at.m, 4);
-    clear_after(s.turned, c.size, at);
-    c.rows->scale(s.turned, s.turned, c.size * at.wide, c.scale);
-  }
-  void score(int64_t t, int64_t n) const {
-    auto [key, step] = c.key_rows(args, at, t, n, s);
-    if (!c.k_transposed) key = side_by_side(key, n, c.size, s.keys, &step);
-    (c.k_transposed ? c.tiles->multiply_ta : c.tiles->multiply)(key, step, s.turned, at.wide, s.scores, at.wide, n,
-                                                                at.wide, c.size, false);
-  }
-  void gather(int64_t t, int64_t n) const {
-    int64_t stride = 0;
-    const float* value = c.read(args, 2, c.v, at.b, at.kv, t, n, s.values, &stride);
-    value = side_by_side(value, n, c.v_size, s.values, &stride);
-    c.tiles->multiply_ta(s.scores, at.wide, value, stride, s.out, c.v_size, at.m, c.v_size, n, true);
-  }
-};
 
 // The same of BF16 as it lies in memory. Scores are scaled once they are sums: a scaled query would be rounded again.
 struct AttentionCall::PairProducts {
@@ -113,17 +51,24 @@ struct AttentionCall::PairProducts {
 };
 
 size_t AttentionCall::workspace() const {
-  return static_cast<size_t>(slots) * static_cast<size_t>(elements()) * sizeof(float) + 64;
+  int64_t floats = slots * elements();
+  if (!all_bytes() && few_of_bytes())
+    if (const FewPlan plan = few_plan(); plan.splits > 1) floats += plan.units * plan.splits * plan.part;
+  return static_cast<size_t>(floats) * sizeof(float) + 64;
 }
 
 Status AttentionCall::run(const RunArgs& args) const {
+  if (!all_bytes() && few_of_bytes()) return run_few(args);
   const int64_t blocks = (queries + at_once - 1) / at_once;
   const int64_t cost = std::min(queries, at_once) * std::max<int64_t>(1, keys) * (size + v_size);
   auto* memory = reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(args.workspace) + 63) / 64 * 64);
   parallel_slots(batch * heads * blocks, std::max<int64_t>(1, 200000 / std::max<int64_t>(1, cost)), slots,
                  [&](int slot, int64_t begin, int64_t last) {
                    float* const own = memory + slot * elements();
-                   for (int64_t i = begin; i < last; ++i) block(args, i / blocks, i % blocks * at_once, own);
+                   for (int64_t i = begin; i < last; ++i) {
+                     const int64_t head = i / blocks, first = i % blocks * at_once;
+                     all_bytes() ? rounded_block(args, head, first, own) : block(args, head, first, own);
+                   }
                  });
   return {};
 }
@@ -131,21 +76,34 @@ Status AttentionCall::run(const RunArgs& args) const {
 const float* AttentionCall::read(const RunArgs& args, int i, const HeadLines& lines, int64_t b, int64_t h, int64_t s,
                                  int64_t n, float* to, int64_t* stride) const {
   const int64_t at = lines.at(b, h, s), width = lines.dims[3];
-  *stride = reader.direct() ? lines.row : width;
-  if (reader.direct()) return static_cast<const float*>(args.inputs[i]) + at;
+  const bool direct = reader.direct() && bytes[i] == nullptr;
+  *stride = direct ? lines.row : width;
+  if (direct) return static_cast<const float*>(args.inputs[i]) + at;
   if (lines.dense()) {
-    widen(args.inputs[i], at, n * width, to);
+    widen(args, i, at, n * width, to);
   } else {
-    for (int64_t r = 0; r < n; ++r) widen(args.inputs[i], at + r * lines.row, width, to + r * width);
+    for (int64_t r = 0; r < n; ++r) widen(args, i, at + r * lines.row, width, to + r * width);
   }
   return to;
 }
 
-void AttentionCall::widen(const void* from, int64_t at, int64_t n, float* to) const {
-  for (int64_t j = 0; j < n; j += kRowChunk) reader.read(from, at + j, std::min(kRowChunk, n - j), to + j);
+void AttentionCall::widen(const RunArgs& args, int i, int64_t at, int64_t n, float* to) const {
+  if (bytes[i] != nullptr) return bytes[i]->widen(static_cast<const uint8_t*>(args.inputs[i]) + at, n, zeros[i], to);
+  for (int64_t j = 0; j < n; j += kRowChunk) reader.read(args.inputs[i], at + j, std::min(kRowChunk, n - j), to + j);
+}
+
+void AttentionCall::scale_values(int64_t kv, int64_t m, float* out, const float* sum, float zero) const {
+  if (value_factor.empty()) return;
+  const float* factor = value_factor.data() + kv * v_size;
+  for (int64_t r = 0; r < m; ++r) {
+    const float less = zero * sum[r];
+    for (int64_t d = 0; d < v_size; ++d) out[r * v_size + d] = (out[r * v_size + d] - less) * factor[d];
+  }
 }
 
 int64_t AttentionCall::elements() const {
+  if (byte_tiles != nullptr) return byte_tiles->elements(keys, size, v_size) + head_rows(at_once) * (v_size + 1);
+  if (all_bytes()) return AttentionScratch::elements(size, v_size) + padded(at_once) * keys;
   if (head_tiles == nullptr) return AttentionScratch::elements(size, v_size);
   return head_tiles->elements(at_once, size, v_size) + head_rows(at_once) * (v_size + 1);
 }
@@ -165,6 +123,7 @@ void AttentionCall::block(const RunArgs& args, int64_t head, int64_t first, floa
   } else {
     many(args, at, s, FloatProducts{*this, args, at, s});
   }
+  scale_values(at.kv, m, s.out, s.sum, 0);
   finish(args, at, s.out, s.sum);
 }
 
@@ -184,7 +143,10 @@ void AttentionCall::finish(const RunArgs& args, const Block& at, float* out, con
     else
       std::fill_n(to, v_size, fate == Fate::kZero ? 0.0f : std::numeric_limits<float>::quiet_NaN());
   }
-  if (end.trivial()) return;
+  if (!end.trivial()) store(args, at, out);
+}
+
+void AttentionCall::store(const RunArgs& args, const Block& at, float* out) const {
   const int64_t place = y.at(at.b, at.h, at.first);
   if (y.dense())
     end.store(place, at.m * v_size, out, args);
@@ -250,8 +212,8 @@ std::pair<const float*, int64_t> AttentionCall::key_rows(const RunArgs& args, co
     return {rows_at, stride};
   }
   const int64_t base = k.at(at.b, at.kv, 0) + t;
-  if (reader.direct()) return {static_cast<const float*>(args.inputs[1]) + base, keys};
-  for (int64_t d = 0; d < size; ++d) reader.read(args.inputs[1], base + d * keys, n, s.keys + d * kKeys);
+  if (reader.direct() && bytes[1] == nullptr) return {static_cast<const float*>(args.inputs[1]) + base, keys};
+  for (int64_t d = 0; d < size; ++d) widen(args, 1, base + d * keys, n, s.keys + d * kKeys);
   return {s.keys, kKeys};
 }
 
@@ -259,7 +221,7 @@ void AttentionCall::few(const RunArgs& args, const Block& at, const AttentionScr
   int64_t stride = 0;
   for (int64_t r = 0; r < at.m; ++r) {
     const float* query = read(args, 0, q, at.b, at.h, at.first + r, 1, s.query, &stride);
-    rows->scale(s.query, query, size, scale);
+    for (int64_t d = 0; d < size; ++d) s.query[d] = query[d] * key_factor_at(at.kv, d);
     const int64_t visible = causal ? std::min(keys, at.first + r + 1) : keys;
     for (int64_t t = 0; t < visible; t += kKeys) {
       const int64_t n = std::min(kKeys, visible - t);

@@ -166,6 +166,23 @@ bool online_softmax_update(float* s, int64_t n, int64_t m, float* top, float* su
   return changed;
 }
 
+void round(float* x, int64_t n, float inverse, float low, float high, float step) {
+  const V by = splat(inverse), least = splat(low), most = splat(high), each = splat(step);
+  map1(x, x, n, [=](V v) HWY_ATTR { return hn::Mul(hn::Max(least, hn::Min(most, hn::Round(hn::Mul(v, by)))), each); });
+}
+
+void round_columns(float* s, int64_t n, int64_t m, const float* factor, float most) {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(F()));
+  const V top = splat(most);
+  for (int64_t j = 0; j < m; j += lanes) {
+    const V by = hn::LoadU(F(), factor + j);
+    for (int64_t t = 0; t < n; ++t) {
+      const V x = hn::Mul(hn::LoadU(F(), s + t * m + j), by);
+      hn::StoreU(hn::IfThenZeroElse(hn::IsNaN(x), hn::Min(top, hn::Round(x))), F(), s + t * m + j);
+    }
+  }
+}
+
 void add_masked(float* x, const float* y, int64_t n) {
   const V low = splat(-std::numeric_limits<float>::infinity());
   map2(x, y, x, n, [=](V a, V b) HWY_ATTR { return hn::IfThenElse(hn::Eq(b, low), low, hn::Add(a, b)); });
@@ -174,7 +191,8 @@ void add_masked(float* x, const float* y, int64_t n) {
 }  // namespace
 
 const TileOps& tiles() {
-  static constexpr TileOps kOps{gemm<false>, gemm<true>, dots, softcap, online_softmax_update, add_masked};
+  static constexpr TileOps kOps{gemm<false>,           gemm<true>, dots,          softcap,
+                                online_softmax_update, round,      round_columns, add_masked};
   return kOps;
 }
 

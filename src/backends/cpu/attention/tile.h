@@ -22,6 +22,10 @@ struct TileOps {
   // element first; sum becomes sum * factor + the column's new sum, with factor = exp(old top - top). -inf gives 0.
   // True when some factor is not 1.
   bool (*online_softmax_update)(float* s, int64_t n, int64_t m, float* top, float* sum, float* factor);
+  // x = whole(x * inverse) * step, the whole number not beyond low and high.
+  void (*round)(float* x, int64_t n, float inverse, float low, float high, float step);
+  // Down the columns of s[n, m], m a multiple of 16: s = whole(s * factor), at most `most`; 0 where it is no number.
+  void (*round_columns)(float* s, int64_t n, int64_t m, const float* factor, float most);
   // x += y; where y is -inf, x becomes it even if it is not a number.
   void (*add_masked)(float* x, const float* y, int64_t n);
 };

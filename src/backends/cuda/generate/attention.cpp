@@ -16,14 +16,36 @@ constexpr int64_t kMostKeys = 8192;  // of the f32 scores that fit the shared me
 
 }  // namespace
 
-Result<AttentionShape> attention_shape(const Problem& p, const BindArgs& args) {
+namespace {
+
+// What the result is before its expression.
+DType made_type(const Problem& p) {
+  return is_float(p.inputs[0].dtype) && dtype_bits(p.inputs[0].dtype) > 8 ? p.inputs[0].dtype : p.acc_dtype;
+}
+
+Status check_types(const Problem& p, AttentionBytes bytes) {
+  const auto& params = p.as<AttentionParams>();
+  const DType type = p.inputs[0].dtype;
+  const bool all = bytes == AttentionBytes::kAll;
+  if (all != (params.p_scale != 0) || (params.s_scale != 0 && !all))
+    return unsupported("attention {} rounded weights", params.p_scale != 0 ? "with" : "without");
+  for (size_t i = all ? 0 : 1; i < 3; ++i)
+    if ((all || p.inputs[i].dtype != type) &&
+        (bytes == AttentionBytes::kNone || head_scales(p, static_cast<int>(i)).empty()))
+      return unsupported("attention of {}, {} and {}", dtype_name(type), dtype_name(p.inputs[1].dtype),
+                         dtype_name(p.inputs[2].dtype));
+  if (!is_model_float(made_type(p))) return unsupported("attention of {}", dtype_name(type));
+  return Status();
+}
+
+}  // namespace
+
+Result<AttentionShape> attention_shape(const Problem& p, const BindArgs& args, AttentionBytes bytes) {
   const bool mask = p.as<AttentionParams>().has_mask;
   if (p.num_main != (mask ? 4 : 3) || p.inputs.size() < static_cast<size_t>(p.num_main) || p.outputs.size() != 1)
     return invalid_argument("attention of {} operands", p.num_main);
-  const DType type = p.inputs[0].dtype;
-  for (size_t i = 0; i < 3; ++i)
-    if (p.inputs[i].dtype != type) return unsupported("attention of unlike operands");
-  if (!is_model_float(type)) return unsupported("attention of {}", dtype_name(type));
+  WOOTZ_RETURN_IF_ERROR(check_types(p, bytes));
+  const DType type = made_type(p);
   for (const TensorDesc& t : p.inputs)
     if (t.layout != Layout::kLinear) return unsupported("attention in layout {}", layout_name(t.layout));
   if (p.outputs[0].layout != Layout::kLinear) return unsupported("attention in layout");
@@ -43,6 +65,7 @@ Result<AttentionShape> attention_shape(const Problem& p, const BindArgs& args) {
       a.heads % a.kv_heads != 0 || a.k.dims[2] != a.keys || a.k.dims[3] != a.size)
     return invalid_argument("attention of {}, {}, {}", a.q.dims.to_string(), a.k.dims.to_string(),
                             a.v.dims.to_string());
+  WOOTZ_RETURN_IF_ERROR(check_head_scales(p, a.k.dims, a.v.dims));
   a.whole = Dims{a.batch, a.heads, a.rows, a.v_size};
   WOOTZ_ASSIGN_OR_RETURN(a.y, result_heads(p, a.whole, args.outputs[0]));
   if (mask) {
@@ -105,6 +128,28 @@ Status write_mask(const Problem& p, const BindArgs& args, const AttentionShape& 
   return Status();
 }
 
+// Scales of keys or values of 8 bits; one of keys' is a part of kScale.
+Status write_scales(const Problem& p, int operand, const char* name, int64_t heads, int64_t size,
+                    KernelSource* source) {
+  constexpr size_t kMost = 16384;
+  const Floats& scales = head_scales(p, operand);
+  const std::string declaration = fmt::format("W_FN float {}(int g, int d)", name);
+  if (scales.size() <= 1) {
+    const double one = scales.empty() || operand == 1 ? 1 : scales[0];
+    source->code(fmt::format("{} {{ return (float){:.17g}; }}\n", declaration, one));
+    return Status();
+  }
+  if (scales.size() > kMost) return unsupported("{} scales of heads", scales.size());
+  std::string table;
+  for (const double s : scales) table += fmt::format("(float){:.9g},", s);
+  const bool each = static_cast<int64_t>(scales.size()) == heads * size;
+  source->code(fmt::format(
+      "#ifdef WOOTZ_ON_HOST\nstatic const float {0}s[] = {{{1}}};\n#else\n__device__ const float {0}s[] = {{{1}}};\n"
+      "#endif\n{2} {{ return {0}s[{3}]; }}\n",
+      name, table, declaration, each ? "g * " + std::to_string(size) + " + d" : "g"));
+  return Status();
+}
+
 }  // namespace
 
 Result<KernelSource> attention_source(std::string_view file, const Problem& p, const BindArgs& args,
@@ -112,17 +157,22 @@ Result<KernelSource> attention_source(std::string_view file, const Problem& p, c
   const AttentionParams& params = p.as<AttentionParams>();
   KernelSource source(file, transient(p, args));
   source.type("X", storage_type(p.inputs[0].dtype));
+  source.type("Key", storage_type(p.inputs[1].dtype));
+  source.type("Value", storage_type(p.inputs[2].dtype));
   source.fixed("kSize", a.size);
   source.fixed("kValueSize", a.v_size);
-  source.fixed_real("kScale", params.scale);
+  source.fixed_real("kScale", params.scale * (params.k_scale.size() == 1 ? params.k_scale[0] : 1) *
+                                  (params.q_scale.size() == 1 ? params.q_scale[0] : 1));
   source.fixed_real("kCap", params.softcap);
+  source.fixed_real("kKeyZero", params.k_zero);
+  source.fixed_real("kValueZero", params.v_zero);
   source.fixed("kCausal", params.causal);
   source.fixed("kNanRows", static_cast<int64_t>(params.nan_rows));
   source.operand(fmt::format("{}* __restrict__", storage_type(p.outputs[0].dtype)), "y", {true, 0});
   for (int i = 0; i < 3; ++i) {
     const char* const name = i == 0 ? "q" : i == 1 ? "k" : "v";
     if (views.empty())
-      source.operand("const X*", name, {false, i});
+      source.operand(i == 0 ? "const X*" : i == 1 ? "const Key*" : "const Value*", name, {false, i});
     else
       source.view(name, {false, i}, views[static_cast<size_t>(i)]);
   }
@@ -141,13 +191,15 @@ Result<KernelSource> attention_source(std::string_view file, const Problem& p, c
     if (name != 'y') source.number(fmt::format("{}_column", name), heads->column);
   }
   WOOTZ_RETURN_IF_ERROR(write_mask(p, args, a, &source));
+  WOOTZ_RETURN_IF_ERROR(write_scales(p, 1, "key_scale", a.kv_heads, a.size, &source));
+  WOOTZ_RETURN_IF_ERROR(write_scales(p, 2, "value_scale", a.kv_heads, a.v_size, &source));
   WOOTZ_ASSIGN_OR_RETURN(const std::vector<std::string> offsets, epilogue_offsets(p, args, &source));
-  WOOTZ_RETURN_IF_ERROR(source.epilogue(p, p.inputs[0].dtype, "int b, int h, int row, int d", offsets));
+  WOOTZ_RETURN_IF_ERROR(source.epilogue(p, made_type(p), "int b, int h, int row, int d", offsets));
   return source;
 }
 
 Status generate_attention(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
-  WOOTZ_ASSIGN_OR_RETURN(const AttentionShape a, attention_shape(p, args));
+  WOOTZ_ASSIGN_OR_RETURN(const AttentionShape a, attention_shape(p, args, AttentionBytes::kCaches));
   if (a.keys > kMostKeys) return unsupported("attention over {} keys; the limit is {}", a.keys, kMostKeys);
   if (dtype_bits(p.outputs[0].dtype) == 8) return unsupported("a rounded result, which is better a step of its own");
   if (a.whole.volume() == 0) return Status();

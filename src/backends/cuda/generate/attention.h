@@ -11,8 +11,11 @@ struct AttentionShape {
   int64_t batch = 0, heads = 0, rows = 0, size = 0, kv_heads = 0, keys = 0, v_size = 0;
   Dims whole;  // [B, H, S, Dv]
 };
+// What may be of 8 bits: nothing, keys and values, or everything is.
+enum class AttentionBytes { kNone, kCaches, kAll };
 // Errors: types, layouts or extents that do not go together, or that generated kernels do not take.
-Result<AttentionShape> attention_shape(const Problem& problem, const BindArgs& args);
+Result<AttentionShape> attention_shape(const Problem& problem, const BindArgs& args,
+                                       AttentionBytes bytes = AttentionBytes::kNone);
 
 // Whether elements of a row are neighbours, and rows begin at multiples of `elements`.
 bool in_steps_of(const Heads& heads, int64_t elements);

@@ -11,7 +11,7 @@ constexpr int kRows = 16, kLanes = 16, kKeys = 64;
 }  // namespace
 
 Status generate_attention_tiles(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
-  WOOTZ_ASSIGN_OR_RETURN(const AttentionShape a, attention_shape(p, args));
+  WOOTZ_ASSIGN_OR_RETURN(const AttentionShape a, attention_shape(p, args, AttentionBytes::kCaches));
   if (a.size > 128 || a.v_size > 128) return unsupported("heads of {} and {}; tiles take up to 128", a.size, a.v_size);
   if (dtype_bits(p.outputs[0].dtype) == 8) return unsupported("a rounded result, which is better a step of its own");
   if (a.whole.volume() == 0) return Status();

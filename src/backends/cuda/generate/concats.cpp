@@ -5,13 +5,17 @@
 
 #include "backends/cuda/generate/families.h"
 #include "backends/cuda/generate/kernel_source.h"
+#include "base/fp8.h"
 
 namespace wootz::cuda {
 namespace {
 
 constexpr size_t kMostParts = 64;
 
-bool takes(const TensorDesc& t) { return t.layout == Layout::kLinear && is_model_float(t.dtype); }
+// Copied as they are.
+bool is_byte(DType type) { return is_int8(type) || is_fp8(type); }
+
+bool takes(const TensorDesc& t) { return t.layout == Layout::kLinear && (is_model_float(t.dtype) || is_byte(t.dtype)); }
 
 // Axes with strides {operand, result}, counted in as many neighbours as 16 bytes of the wider side.
 struct Copied {
@@ -61,9 +65,13 @@ Status generate_concats(const Problem& p, const BindArgs& args, std::vector<Laun
   if (p.inputs.empty() || p.inputs.size() > kMostParts || !p.epilogue.empty())
     return unsupported("concats of {} parts", p.inputs.size());
   for (const std::vector<TensorDesc>* operands : {&p.inputs, &p.outputs})
-    if (!std::all_of(operands->begin(), operands->end(), takes)) return unsupported("concats of no plain floats");
+    if (!std::all_of(operands->begin(), operands->end(), takes)) return unsupported("concats of other types");
   WOOTZ_ASSIGN_OR_RETURN(const std::vector<ConcatPart> parts, concat_parts(p, args.inputs, args.outputs));
   KernelSource source("move/concats.cuh", transient(p, args));
+  for (const ConcatPart& part : parts)
+    if (const DType from = p.inputs[part.input].dtype, to = p.outputs[part.output].dtype;
+        from != to && (is_byte(from) || is_byte(to)))
+      return unsupported("parts of {} in a result of {}", dtype_name(from), dtype_name(to));
   source.fixed("kThreads", kBlock);
   std::string pick;
   int64_t blocks = 0;

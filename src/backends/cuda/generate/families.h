@@ -226,6 +226,15 @@ double estimate_attention_fed_long(const Problem& problem);
 // Keys divided between two blocks.
 Status generate_attention_fed_split(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 double estimate_attention_fed_split(const Problem& problem);
+// Few rows over keys and values of 8 bits.
+Status generate_attention_bytes(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+double estimate_attention_bytes(const Problem& problem);
+// Everything of 8 bits, rounded weights as well.
+Status generate_attention_rounded(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+double estimate_attention_rounded(const Problem& problem);
+// Keys and values of 8 bits, dequantized first.
+Status generate_attention_widened(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+double estimate_attention_widened(const Problem& problem);
 Status generate_attention_mma(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 double estimate_attention_mma(const Problem& problem);
 // By a cluster of so many blocks for each image.

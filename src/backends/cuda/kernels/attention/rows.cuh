@@ -11,15 +11,16 @@ W_FN void kernel(const Operands& p, const Constants& c) {
   const int row = blockIdx.x % c.rows;
   const Head head = this_head(p, c, blockIdx.x / c.rows);
   const X* q = head.q + (s64)row * c.q_row;
-  for (int d = t; d < kSize; d += kThreads) query[d] = w_get(q[(s64)d * c.q_column]) * (float)kScale;
+  for (int d = t; d < kSize; d += kThreads)
+    query[d] = w_get(q[(s64)d * c.q_column]) * ((float)kScale * key_scale(head.g, d));
   __syncthreads();
 
   float top = -W_INF;
   for (int j = t; j < c.keys; j += kThreads) {
     float s = 0;
-    const X* kp = head.k + (s64)j * c.k_row;
+    const Key* kp = head.k + (s64)j * c.k_row;
 #pragma unroll 8
-    for (int d = 0; d < kSize; ++d) s += query[d] * w_get(kp[(s64)d * c.k_column]);
+    for (int d = 0; d < kSize; ++d) s += query[d] * number(kp[(s64)d * c.k_column], kKeyZero);
     s = masked(p, c, capped(s), head.b, head.h, row, j);
     if (kCausal && j > row) s = -W_INF;
     score[j] = s;
@@ -40,9 +41,9 @@ W_FN void kernel(const Operands& p, const Constants& c) {
 
   for (int d = t; d < kValueSize; d += kThreads) {
     float a = 0;
-    const X* vp = head.v + (s64)d * c.v_column;
+    const Value* vp = head.v + (s64)d * c.v_column;
 #pragma unroll 8
-    for (int j = 0; j < c.keys; ++j) a += score[j] * w_get(vp[(s64)j * c.v_row]);
-    store(p, c, head, row, d, none ? 0.0f : a * scale);
+    for (int j = 0; j < c.keys; ++j) a += score[j] * number(vp[(s64)j * c.v_row], kValueZero);
+    store(p, c, head, row, d, none ? 0.0f : a * scale * value_scale(head.g, d));
   }
 }

@@ -10,11 +10,11 @@ constexpr int kColumns = (kValueSize + kLanes - 1) / kLanes;  // values of a thr
 constexpr int kKeyTile = kKeys * (kSize + 1), kValueTile = kKeys * kValueSize;
 
 // Rows from `base` on as floats to shared memory, PITCH apart; zeros behind the last key.
-template <int WIDTH, int PITCH>
-W_FN void load_tile(const X* x, const Constants& c, int base, s64 row, s64 column, float* to) {
+template <int WIDTH, int PITCH, class T>
+W_FN void load_tile(const T* x, const Constants& c, int base, s64 row, s64 column, double zero, float* to) {
   for (int i = threadIdx.x; i < kKeys * WIDTH; i += kThreads) {
     const int j = i / WIDTH, d = i % WIDTH;
-    to[j * PITCH + d] = base + j < c.keys ? w_get(x[(s64)(base + j) * row + d * column]) : 0.0f;
+    to[j * PITCH + d] = base + j < c.keys ? number(x[(s64)(base + j) * row + d * column], zero) : 0.0f;
   }
 }
 
@@ -51,7 +51,8 @@ W_FN void kernel(const Operands& p, const Constants& c) {
   const Head head = this_head(p, c, blockIdx.x / (u32)c.row_blocks);
   for (int i = t; i < kRows * kSize; i += kThreads) {
     const int n = first + i / kSize;
-    qs[i] = n < c.rows ? w_get(head.q[(s64)n * c.q_row + (s64)(i % kSize) * c.q_column]) * (float)kScale : 0.0f;
+    const float scale = (float)kScale * key_scale(head.g, i % kSize);
+    qs[i] = n < c.rows ? w_get(head.q[(s64)n * c.q_row + (s64)(i % kSize) * c.q_column]) * scale : 0.0f;
   }
   float top = -W_INF, sum = 0, acc[kColumns];
 #pragma unroll
@@ -59,7 +60,7 @@ W_FN void kernel(const Operands& p, const Constants& c) {
 
   for (int base = 0; base < c.keys; base += kKeys) {
     __syncthreads();
-    load_tile<kSize, kSize + 1>(head.k, c, base, c.k_row, c.k_column, ks);
+    load_tile<kSize, kSize + 1>(head.k, c, base, c.k_row, c.k_column, kKeyZero, ks);
     __syncthreads();
     float s[kEach] = {};
     float most = score_keys(p, c, head, row, base, qs + r * kSize, ks, s);
@@ -78,7 +79,7 @@ W_FN void kernel(const Operands& p, const Constants& c) {
 #pragma unroll
     for (int i = 0; i < kColumns; ++i) acc[i] *= keep;
     __syncthreads();
-    load_tile<kValueSize, kValueSize>(head.v, c, base, c.v_row, c.v_column, ks);
+    load_tile<kValueSize, kValueSize>(head.v, c, base, c.v_row, c.v_column, kValueZero, ks);
     __syncthreads();
 #pragma unroll 8
     for (int j = 0; j < kKeys; ++j) {
@@ -95,6 +96,6 @@ W_FN void kernel(const Operands& p, const Constants& c) {
 #pragma unroll
   for (int i = 0; i < kColumns; ++i) {
     const int d = lane + kLanes * i;
-    if (d < kValueSize) store(p, c, head, row, d, none ? 0.0f : acc[i] * scale);
+    if (d < kValueSize) store(p, c, head, row, d, none ? 0.0f : acc[i] * scale * value_scale(head.g, d));
   }
 }
