@@ -1,7 +1,7 @@
 """One runtime with one model in a process of its own: commands come as JSON lines, answers go as JSON lines.
 
     {"cmd": "build", "model": PATH, "plan": PATH, "shapes": {input: [min, opt, max]}, "options": {}}      Wootz: writes the plan
-    {"cmd": "load", "runtime": "wootz" | "ort" | "ort_plain" | "ort_exact" | "openvino" | "openvino_bf16", "model": PATH, "plan": PATH, "threads": 2}
+    {"cmd": "load", "runtime": "wootz" | "ort" | "ort_plain" | "ort_exact" | "openvino" | "openvino_bf16" | "openvino_dynamic", "model": PATH, "plan": PATH, "threads": 2}
     {"cmd": "feed", "inputs": FILE.npz}          inputs by name
     {"cmd": "time", "seconds": 0.4}              median and least ms of back-to-back runs
     {"cmd": "outputs", "file": FILE.npz}
@@ -128,7 +128,7 @@ class OrtExact(Ort):
 
 
 class OpenVino:
-    precision = "f32"
+    precision, more = "f32", {}
 
     def __init__(self, model, plan, threads):
         import openvino as ov
@@ -145,7 +145,7 @@ class OpenVino:
         self.inputs = inputs
         self.network.reshape({name: list(a.shape) for name, a in inputs.items()})
         compiled = self.core.compile_model(self.network, "CPU", {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": self.threads,
-                                                                 "INFERENCE_PRECISION_HINT": self.precision})
+                                                                 "INFERENCE_PRECISION_HINT": self.precision, **self.more})
         self.load_ms = (time.perf_counter() - self.start) * 1e3
         self.names = [o.get_any_name() for o in compiled.outputs]
         self.request = compiled.create_infer_request()
@@ -165,7 +165,13 @@ class OpenVinoBf16(OpenVino):
     precision = "bf16"  # its default where the processor has it
 
 
-RUNTIMES = {"wootz": Wootz, "ort": Ort, "ort_plain": OrtPlain, "ort_exact": OrtExact, "openvino": OpenVino, "openvino_bf16": OpenVinoBf16}
+class OpenVinoDynamic(OpenVino):
+    """Of models with weights in 8 bits: activations in 8 bits by groups, of as many elements as its default or this variable says."""
+
+    more = {"DYNAMIC_QUANTIZATION_GROUP_SIZE": os.environ.get("OPENVINO_GROUP", "32")}
+
+
+RUNTIMES = {"wootz": Wootz, "ort": Ort, "ort_plain": OrtPlain, "ort_exact": OrtExact, "openvino": OpenVino, "openvino_bf16": OpenVinoBf16, "openvino_dynamic": OpenVinoDynamic}
 
 
 def build(model, plan, shapes, options):

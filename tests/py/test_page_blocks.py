@@ -154,6 +154,18 @@ def test_a_pruned_model_is_written_and_built(folder):
     assert (folder / "sparse.onnx").stat().st_size and (folder / "model.plan").stat().st_size
 
 
+def test_a_model_with_scales_for_each_row_is_written(folder):
+    import onnx
+    from test_quantize_dynamic import block
+
+    folder = folder / "rows"
+    folder.mkdir()
+    block(folder / "model.onnx")
+    shell(folder, "docs/quantization.md", 4)
+    assert "ReduceMax" in {node.op_type for node in onnx.load(folder / "dynamic.onnx").graph.node}
+    run([sys.executable, "-c", "import wootz\n" + BLOCKS["docs/quantization.md", "python", 3] + "assert report['layers_in_format'] > 0"], folder)
+
+
 def test_python_calibrates_quantizes_and_compares(folder):
     """The blocks of three pages, one after the other: the plan of the first is what the last one compares with."""
     code = ["import numpy as np", "import wootz", "samples = np.load('samples.npz')['x']", BLOCKS["docs/quantization.md", "python", 1],

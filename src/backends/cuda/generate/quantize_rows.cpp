@@ -39,7 +39,7 @@ int longest_pack(const Problem& p, const Plan& plan) {
 }
 
 Status share(Plan* plan) {
-  const int64_t most = plan->rows < kFewRows ? 1 : std::max(1, kMostKept / plan->vector / 2);
+  const int64_t most = plan->rows < kFewRows ? 1 : kMostKept / plan->vector;
   while (plan->threads * (plan->threads < 32 ? 1 : most) < plan->packs && plan->threads < kMostThreads)
     plan->threads *= 2;
   const int64_t kept = (plan->packs + plan->threads - 1) / plan->threads;
