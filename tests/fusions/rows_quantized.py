@@ -32,7 +32,7 @@ def quantized_convolution():
     return n.model(eight_bits(n, n.Relu(conv(n, y)), 0.04))
 
 
-@row("LayerNorm + DynamicQuantize + MatMul", "x in 8 bits by max |x| / 127 of each row, behind a normalization that others read too; weights in 8 bits",
+@row("", "x in 8 bits by the largest magnitude of each row over 127, behind a normalization that others read too; weights in 8 bits",
      "quantize_rows fuse_qdq", [QUANTIZE_ROWS, GEMM], tolerance=1e-2)
 def rows_quantized_while_running():
     n = Net(opset=21)
