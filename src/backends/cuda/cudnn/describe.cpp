@@ -133,6 +133,8 @@ Result<CudnnGraph> describe_attention(const Problem& p, std::span<const Dims> in
   const DType type = p.inputs[0].dtype;
   if (type != DType::kF16 && type != DType::kBF16) return unsupported("attention of {}", dtype_name(type));
   if (p.as<AttentionParams>().softcap > 0) return unsupported("a cap on scores");
+  if (p.as<AttentionParams>().p_scale != 0 || p.as<AttentionParams>().s_scale != 0)
+    return unsupported("scores or weights that are rounded");
   for (size_t i = 0; i < 3; ++i)
     if (p.inputs[i].dtype != type || p.inputs[i].layout != Layout::kLinear)
       return unsupported("attention of unlike operands");

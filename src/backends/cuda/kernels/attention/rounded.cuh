@@ -27,13 +27,13 @@ struct Words {
 };
 template <class A, class B>
 struct Products {
-  typedef int Sum;
+  typedef int Total;
   static W_M void add(int (&d)[4], const Words& w) { w_mma<A>(d, w.a[0], w.a[1], w.a[2], w.a[3], w.b[0], w.b[1]); }
 };
 // The halves of a word are places of the sum beside each other.
 template <class A, class B>
 struct FloatProducts {
-  typedef float Sum;
+  typedef float Total;
   static W_M void add(float (&d)[4], const Words& w) {
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
@@ -53,11 +53,11 @@ struct Products<f8e5m2, B> : FloatProducts<f8e5m2, B> {};
 typedef Products<X, Signed<Key>::t> KeyProducts;
 typedef Products<Weight, Signed<Value>::t> ValueProducts;
 typedef Products<Weight, Signed<Key>::t> KeySums;  // of ones, which are bytes where the weights are
-typedef KeyProducts::Sum Sum;
+typedef KeyProducts::Total Total;
 
-typedef Sum Scores[kGroups][4];  // rows lane / 4 and 8 more of two keys each, as w_mma() has them
-typedef float Seen[kGroups][4];  // the same as scores
-typedef Sum Sums[kColumns][4];   // the same rows of columns (lane % 4 * 2 + 0 or 1) * kColumns + i
+typedef Total Scores[kGroups][4];  // rows lane / 4 and 8 more of two keys each, as w_mma() has them
+typedef float Seen[kGroups][4];    // the same as scores
+typedef Total Sums[kColumns][4];   // the same rows of columns (lane % 4 * 2 + 0 or 1) * kColumns + i
 
 // kLines rows of kBytes from `first` on to shared memory; zeros from row `end` on.
 template <int kBytes, int kPitch, int kLines, class T>
@@ -97,8 +97,8 @@ W_FN void multiply_keys(const u8* own, const u8* keys, Scores& s, Scores& sums) 
 }
 
 // What zero points add to all sums of a row: by the products of the queries and ones.
-W_FN void row_terms(const u8* own, Sum (&terms)[2]) {
-  Sum sums[4] = {};
+W_FN void row_terms(const u8* own, Total (&terms)[2]) {
+  Total sums[4] = {};
 #pragma unroll
   for (int part = 0; part < kSize / 32; ++part) {
     Pack<u32, 4> q;
@@ -110,7 +110,7 @@ W_FN void row_terms(const u8* own, Sum (&terms)[2]) {
 }
 
 // The scores of the keys from `base` on as a row sees them.
-W_FN void see(const Operands& p, const Constants& c, const Head& head, const int (&rows)[2], const Sum (&terms)[2],
+W_FN void see(const Operands& p, const Constants& c, const Head& head, const int (&rows)[2], const Total (&terms)[2],
               int base, const Scores& s, const Scores& sums, Seen& seen) {
 #pragma unroll
   for (int i = 0; i < kGroups; ++i)
@@ -282,7 +282,7 @@ W_FN void kernel(const Operands& p, const Constants& c) {
   State state = {{-W_INF, -W_INF}, {0, 0}};
   Sums acc = {};
   int counts[2] = {};
-  Sum terms[2] = {};
+  Total terms[2] = {};
 #pragma unroll 1
   for (int turn = 0; turn < 2 * tiles; ++turn) {
     w_wait<kStages - 1>();
