@@ -146,6 +146,10 @@ double quantize_rows(const Problem& p, Extents, Extents out) {
   return (operations(params.value) + (params.normalizes ? 8 : 0) + 4) * volume(out[0]);
 }
 
+double block_gemm(const Problem&, Extents in, Extents out) {
+  return in[2].rank() < 2 ? 0 : 2 * volume(out[0]) * static_cast<double>(in[2][1]);
+}
+
 double nothing(const Problem&, Extents, Extents) { return 0; }
 
 // By Family, in the order of families.def.
@@ -178,6 +182,7 @@ constexpr FamilyWork kWork[] = {
     {Family::kCachedAttention, cached_attention, 3},
     {Family::kEmbedding, embedding, 2},
     {Family::kQuantizeRows, quantize_rows, 1},
+    {Family::kBlockGemm, block_gemm, 4},
 };
 
 double bytes_of(const std::vector<TensorDesc>& descs, Extents dims) {

@@ -34,6 +34,31 @@ Status computes_fp8_products(const BuildContext& context) {
   return unsupported("{}", library != refusals.end() ? library->reason : "no kernel multiplies them");
 }
 
+// Whether some kernel takes a product whose blocks have scales.
+bool computes_blocks(const BuildContext& context) {
+  constexpr int64_t kDepth = 256, kBlock = 128, kRows = 64;
+  const auto tensor = [](DType type, Dims dims, bool constant) {
+    TensorDesc t;
+    t.dtype = type;
+    t.dims = t.max_dims = std::move(dims);
+    t.constant = constant;
+    return t;
+  };
+  Problem p;
+  p.set_family(Family::kBlockGemm);
+  p.inputs = {tensor(DType::kF8E4M3, Dims{kRows, kDepth / kBlock, kBlock}, false),
+              tensor(DType::kF32, Dims{kRows, kDepth / kBlock, 1}, false),
+              tensor(DType::kF8E4M3, Dims{kRows, kDepth}, true),
+              tensor(DType::kF32, Dims{kDepth / kBlock, kRows}, true)};
+  p.outputs = {tensor(DType::kF32, Dims{kRows, kRows}, false)};
+  p.num_main = 4;
+  p.acc_dtype = DType::kF32;
+  std::vector<Candidate> offers;
+  std::vector<Refusal> refusals;
+  for (const Provider* provider : context.providers()) provider->tactics(p, context.limits, &offers, &refusals);
+  return !offers.empty();
+}
+
 bool has_fp8(const Graph& graph) {
   for (const Node* node = graph.first(); node != nullptr; node = node->next())
     if (is_fp8_qdq(*node)) return true;
@@ -44,6 +69,7 @@ bool has_fp8(const Graph& graph) {
 
 void choose_fp8_products(const BuildContext& context, const Graph& graph, PipelineOptions* pipeline) {
   if (!has_fp8(graph)) return;
+  if (!computes_blocks(context)) pipeline->disabled.insert("fuse_fp8_blocks");
   const Status computed = computes_fp8_products(context);
   if (computed.ok()) return;
   pipeline->disabled.insert("propagate_fp8");

@@ -43,6 +43,16 @@ Result<bool> lower_weight_only(LowerContext& ctx, const Node& node) {
   return true;
 }
 
+Result<bool> lower_blocks(LowerContext& ctx, const Node& node) {
+  WOOTZ_ASSIGN_OR_RETURN(Step step, ctx.start_step(node, Family::kBlockGemm, 4));
+  auto& params = step.problem.as<BlockGemmParams>();
+  params.w_block = node.attr_int("w_block");
+  params.w_columns = node.attr_int("w_columns", 1);
+  params.factor = node.attr_floats("x_scale", {1})[0];
+  WOOTZ_RETURN_IF_ERROR(ctx.finish_step(&node, std::move(step)));
+  return true;
+}
+
 // Products of floats of 8 bits have no bias of their own: where no library adds it, it is added by what comes after.
 void move_bias_to_epilogue(Step* step) {
   step->problem.epilogue = after_rows_and_bias(step->problem.epilogue, false, true);
@@ -92,6 +102,7 @@ Result<bool> lower_gemm(LowerContext& ctx, const Node& node) {
   const int main = LowerContext::main_inputs(node);
   if (node.input(0)->rank() < 2 || node.input(1)->rank() < 2) return false;  // vectors: rare, the reference
   if (node.is("WeightOnlyMatMul")) return lower_weight_only(ctx, node);
+  if (node.is("BlockMatMul")) return lower_blocks(ctx, node);
   const bool rows = main > 3 && node.input(3) != nullptr, bias = main > 2 && node.input(2) != nullptr && !rows;
   WOOTZ_ASSIGN_OR_RETURN(Step step, ctx.start_step(node, Family::kGemm, bias ? 3 : 2));
   auto& params = step.problem.as<GemmParams>();

@@ -223,6 +223,41 @@ TEST(DevicelessFp8, ElsewhereConvolutionsAreOfWiderFloats) {
   EXPECT_NE(b.logger.infos().find("computed in wider floats: sm_80"), std::string::npos) << b.logger.infos();
 }
 
+// Rows quantized while running, by blocks of 128, times a matrix with a scale for each 128 by 128 elements.
+void blocks(Bench& b, DataType type) {
+  constexpr int64_t kDepth = 256, kColumns = 128, kBlock = 128;
+  static const std::vector<float> weights(kDepth * kColumns, 0.5F), steps{0.25F, 0.5F};
+  ITensor* x = b.input("x", {-1, kDepth}, type);
+  IOptimizationProfile* profile = b.builder->createOptimizationProfile();
+  profile->setDimensions("x", OptProfileSelector::kMIN, dims({1, kDepth}));
+  profile->setDimensions("x", OptProfileSelector::kOPT, dims({64, kDepth}));
+  profile->setDimensions("x", OptProfileSelector::kMAX, dims({256, kDepth}));
+  b.config->addOptimizationProfile(profile);
+  IDynamicQuantizeLayer* q = b.network->addDynamicQuantizeV2(*x, dims({1, kBlock}), DataType::kFP8, DataType::kFLOAT);
+  IDequantizeLayer* rows = b.network->addDequantize(*q->getOutput(0), *q->getOutput(1), type);
+  rows->setBlockShape(dims({1, kBlock}));
+  ITensor* scale = b.constant<float>({1, kDepth / kBlock}, steps);
+  ITensor* w =
+      b.network->addQuantize(*b.constant<float>({kColumns, kDepth}, weights), *scale, DataType::kFP8)->getOutput(0);
+  w = b.network->addDequantize(*w, *scale, type)->getOutput(0);
+  b.output(b.network->addMatrixMultiply(*rows->getOutput(0), MatrixOperation::kNONE, *w, MatrixOperation::kTRANSPOSE),
+           "y");
+}
+
+TEST(DevicelessFp8, BlocksWithScalesOnBothSides) {
+  if (const auto found = wootz::cuda::compiler_version(); !found.ok()) GTEST_SKIP() << found.status().to_string();
+  for (const DataType type : {DataType::kFLOAT, DataType::kBF16})
+    for (const char* device : {"h200", "l4", "a100"}) {
+      Bench b(1U << static_cast<uint32_t>(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED));
+      blocks(b, type);
+      const std::vector<std::byte> bytes = build(b, device);
+      const auto products = steps_of(bytes, wootz::Family::kBlockGemm);
+      EXPECT_EQ(products.size(), device == std::string_view("h200") ? 1u : 0u) << device;
+      for (const wootz::Step& step : products)
+        EXPECT_EQ(step.problem.outputs[0].dtype, type == DataType::kFLOAT ? wootz::DType::kF32 : wootz::DType::kBF16);
+    }
+}
+
 TEST(DevicelessFp8, TheFlagIsOfNoUseOnTheProcessor) {
   const Numbers numbers;
   Bench b;

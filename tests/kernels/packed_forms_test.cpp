@@ -16,6 +16,7 @@
 #include <set>
 #include <sstream>
 
+#include "backend/operand_dims.h"
 #include "backend/problem_text.h"
 #include "backend/sparsity.h"
 #include "backends/cuda/cublaslt/fp8.h"
@@ -137,7 +138,7 @@ void add_forms(const Problem& p, const std::string& kernel, const Pack& pack, Fo
 
 // What libraries read; they need not be there.
 void add_library_forms(const Problem& p, Forms* forms) {
-  if (cuda::is_fp8_product(p))
+  if (cuda::is_fp8_product(p) && cuda::describe_fp8(p, operand_dims(p.inputs), p.outputs[0].dims).ok())
     add_forms(
         p, "fp8_cublaslt", [&](int i, const auto& s) { return cuda::pack_fp8(p, i, s[static_cast<size_t>(i)]); },
         forms);

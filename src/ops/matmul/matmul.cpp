@@ -280,7 +280,7 @@ const OpDef kMatMulInteger{
 }  // namespace
 
 std::span<const OpDef* const> matmul_ops() {
-  static const OpDef* const kMatmulDefs[] = {&kMatMul, &kMatMulInteger, &kWeightOnlyMatMul};
+  static const OpDef* const kMatmulDefs[] = {&kMatMul, &kMatMulInteger, &kWeightOnlyMatMul, &kBlockMatMul};
   return kMatmulDefs;
 }
 

@@ -101,6 +101,11 @@ void matmul_cases(CaseList& list) {
     list.add(c.name, "MatMul", std::move(inputs), c.attrs, 1, {false, c.weights, c.weights},
              std::max<int64_t>(c.a[k_axis], 1));
   }
+  for (const DType x : {DType::kF8E4M3, DType::kF8E5M2})
+    list.add(std::string("matmul/blocks_") + dtype_name(x), "BlockMatMul",
+             {list.random(x, {5, 2, 128}), list.random(DType::kF32, {5, 2, 1}), list.random(DType::kF8E4M3, {16, 256}),
+              list.random(DType::kF32, {2, 16})},
+             {{"w_block", int64_t{128}}, {"x_scale", std::vector<double>{0.5}}}, 1, {false, false, true, true}, 256);
   for (const DType x : {DType::kU8, DType::kI8}) {
     list.add(std::string("matmul/quantized_") + dtype_name(x), "MatMul",
              {list.random(x, {5, 64}, -100, 100), list.random(DType::kI8, {64, 4}, -100, 100),

@@ -5,7 +5,7 @@
 
 namespace wootz::ops {
 
-extern const OpDef kWeightOnlyMatMul;
+extern const OpDef kWeightOnlyMatMul, kBlockMatMul;
 Status import_matmul_nbits(ImportContext& ctx);
 
 }  // namespace wootz::ops

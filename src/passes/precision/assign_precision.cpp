@@ -63,6 +63,14 @@ bool constant_fits(const HostTensor& tensor, DType type) {
   return std::all_of(values.begin(), values.end(), [&](float v) { return holds(type, v); });
 }
 
+// A rounded scale would be another one: of blocks of rows, which a product reads (op BlockMatMul).
+bool is_scale_of_blocks(const Value& value) {
+  return std::any_of(value.uses().begin(), value.uses().end(), [](const Use& use) {
+    if (use.node->is("BlockMatMul")) return use.index == 1;
+    return is_reshape(*use.node) && use.index == 0 && is_scale_of_blocks(*use.node->output());
+  });
+}
+
 class Assigner {
  public:
   Assigner(Graph& graph, DType type, const KeptOrigins& kept)
@@ -104,7 +112,8 @@ class Assigner {
       if (in->is_constant() && !constant_fits(in->constant(), type_)) return false;
     }
     for (const Value* out : node.outputs())
-      if (out != nullptr && (out->dtype() == DType::kF64 || index_valued_.count(out) != 0)) return false;
+      if (out != nullptr && (out->dtype() == DType::kF64 || index_valued_.count(out) != 0 || is_scale_of_blocks(*out)))
+        return false;
     if (!floats) return false;
     for (const char* name : {"epilogue", "expr"})
       if (const PointwiseExpr* expr = node.attr_expr(name); expr != nullptr && !expression_fits(*expr, type_))

@@ -152,6 +152,35 @@ TEST(AssignPrecision, ScalesOfBytesAreNotRounded) {
 
 // A mask that hides keys by the lowest float, every key of one row: 16 bits of it are finite, so that no row is left
 // without a sum. What is infinite stays so.
+TEST(AssignPrecision, ScalesOfBlocksAreNotRounded) {
+  auto parsed = parse_graph(R"(graph "g" {
+    %x: f8e4m3[3,2,128] = input;
+    %r: f32[3,2] = input;
+    %t: i64[3] = const [3, 2, 1];
+    %w: f8e4m3[8,256] = const splat(1);
+    %v: f32[2,8] = const splat(0.5);
+    %a: f32[3,2] = Abs(%r);
+    %s: f32[3,2,1] = Reshape(%a, %t);
+    %y: f32[3,8] = BlockMatMul(%x, %s, %w, %v) {w_block = 128, x_scale = [1]};
+    %z: f32[3,8] = Relu(%y);
+    return %z;
+  })",
+                            find_op);
+  ASSERT_TRUE(parsed.ok()) << parsed.status().to_string();
+  Graph& graph = **parsed;
+  ASSERT_TRUE(infer_graph(graph).ok());
+  ASSERT_TRUE(assign_precision(graph, DType::kF16).ok());
+  for (const Node* node : graph.nodes()) {
+    if (!node->is("BlockMatMul")) continue;
+    const Value* scale = node->input(1);
+    EXPECT_EQ(scale->dtype(), DType::kF32);
+    ASSERT_TRUE(scale->producer() != nullptr && scale->producer()->is("Reshape"));
+    EXPECT_TRUE(scale->producer()->input(0)->producer()->is("Abs"));
+    EXPECT_EQ(node->input(3)->dtype(), DType::kF32);
+    EXPECT_EQ(node->output()->dtype(), DType::kF16);
+  }
+}
+
 TEST(AssignPrecision, MasksStayFinite) {
   for (const DType type : {DType::kF16, DType::kBF16})
     for (const bool infinite : {false, true}) {

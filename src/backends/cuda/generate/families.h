@@ -115,6 +115,18 @@ template <size_t kTile>
 double estimate_float8_fed(const Problem& problem) {
   return estimate_float8_fed(problem, kTile);
 }
+// Products of which blocks have scales; `tile`: a promoted one of them.
+Status generate_block_gemm(const Problem& problem, const BindArgs& args, size_t tile, std::vector<Launch>* launches);
+template <size_t kTile>
+Status generate_block_gemm(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches) {
+  return generate_block_gemm(problem, args, kTile, launches);
+}
+double estimate_block_gemm(const Problem& problem, size_t tile);
+template <size_t kTile>
+double estimate_block_gemm(const Problem& problem) {
+  return estimate_block_gemm(problem, kTile);
+}
+Result<std::optional<PackedForm>> pack_block_gemm(const Problem&, int input, const HostTensor& source);
 Result<std::optional<PackedForm>> pack_float8_fed(const Problem&, int input, const HostTensor& source);
 // Products and convolutions of 16-bit floats by constants; `tile` is one of kHalfTiles.
 Status generate_half(const Problem& problem, const BindArgs& args, size_t tile, std::vector<Launch>* launches);

@@ -74,6 +74,32 @@ void write_scales(const FedImage& image, KernelSource* source) {
                            image.b.scaled ? "(const float*)(p.packed + c.tables)" : "nullptr"));
 }
 
+// Those of blocks of each row and of columns.
+void write_block_scales(const FedProduct& p, KernelSource* source) {
+  source->fixed("kBlocks", p.blocks.has_value());
+  source->fixed("kOneScale", p.blocks && p.blocks->side > 1);
+  std::string row = "1.0f", one = "1.0f", each = "Pack<float, 8>{}";
+  if (p.blocks) {
+    source->operand("const float*", "x_scales", {false, p.blocks->x});
+    source->operand("const float*", "w_scales", {false, p.blocks->w});
+    const std::pair<const char*, int64_t> numbers[] = {{"x_blocks", p.blocks->x_blocks},
+                                                       {"x_stages", p.blocks->x_block / kFedLine},
+                                                       {"w_stages", p.blocks->w_block / kFedLine},
+                                                       {"scale_columns", p.blocks->columns},
+                                                       {"side", p.blocks->side}};
+    for (const auto& [name, value] : numbers) source->number(name, value, "int");
+    row = "p.x_scales[(s64)row * c.x_blocks + stage / c.x_stages]";
+    one = "p.w_scales[stage / c.w_stages * c.scale_columns + n / c.side]";
+    if (p.blocks->side == 1) each = "*(const Pack<float, 8>*)(p.w_scales + (stage / c.w_stages * c.scale_columns + n))";
+  }
+  source->code(
+      fmt::format("W_FN float row_scale(const Operands& p, const Constants& c, int row, int stage) {{ return {}; }}\n"
+                  "W_FN float column_scale(const Operands& p, const Constants& c, int n, int stage) {{ return {}; }}\n"
+                  "W_FN Pack<float, 8> column_scales(const Operands& p, const Constants& c, int n, int stage) {{\n"
+                  "  return {};\n}}\n",
+                  row, one, each));
+}
+
 // Rounds of the multiprocessors and bytes of memory, of which the shorter hides behind the longer in part. Without
 // turns a tile is stored while nothing is multiplied.
 double us_of(const FedProduct& p, const FedTile& tile, double bytes) {
@@ -279,8 +305,10 @@ Status write_fed(const Problem& problem, const FedProduct& p, const FedTile& til
   source.operand("Y* __restrict__", "y", {true, 0});
   write_views(p, type, tile, &source);
   write_scales(p.images[0], &source);
-  WOOTZ_RETURN_IF_ERROR(write_by_eight(p.reads.problem, {p.reads.dims, p.reads.made, {}}, p.b().columns,
-                                       {.w = p.reads.w, .bias = p.bias, .halves_ahead = true}, &source));
+  write_block_scales(p, &source);
+  WOOTZ_RETURN_IF_ERROR(
+      write_by_eight(p.reads.problem, {p.reads.dims, p.reads.made, {}}, p.b().columns,
+                     {.w = p.reads.w, .bias = p.bias, .halves_ahead = true, .wide = p.blocks.has_value()}, &source));
   source.code(wide_product(tile.columns, type, w));
   LaunchSize size;
   size.grid_x = static_cast<unsigned>(blocks_of(p, tile));

@@ -20,11 +20,19 @@ struct FedImage {
   int64_t packed_bytes() const { return weight_bytes() + (b.scaled ? b.columns * 4 : 0); }
 };
 
+// Of blocks along the sum: operands of the step that are scales of rows of x, `x_blocks` each, and of columns of w, of
+// which `side` share one of `columns`; how many places have one.
+struct BlockScales {
+  int x = 1, w = 3;
+  int64_t x_blocks = 1, x_block = 128, w_block = 128, columns = 1, side = 1;
+};
+
 struct FedProduct {
   TileReads reads;  // what the expression is of; of a sum, the convolution that has it, with the bias of both
-  std::vector<FedImage> images;  // whose products are added up: one, or two of which the second has no windows
-  int bias = -1;                 // operand of the step that is the bias; -1: the one behind reads.w, or none
-  int added = -1;                // of a bias that is added to that one when it is packed, in FP32; -1: none
+  std::vector<FedImage> images;       // whose products are added up: one, or two of which the second has no windows
+  int bias = -1;                      // operand of the step that is the bias; -1: the one behind reads.w, or none
+  int added = -1;                     // of a bias that is added to that one when it is packed, in FP32; -1: none
+  std::optional<BlockScales> blocks;  // of floats of 8 bits, by promoted tiles
   const TileProduct& b() const { return images[0].b; }
   int64_t stages() const {  // of the sum
     int64_t all = 0;

@@ -27,13 +27,13 @@ struct Operands {
 
 // Whether `count` neighbours of a row can be read and stored at once: by no more than 16 bytes, which is what addresses
 // are multiples of; constants are ours to place.
-bool by_vectors(const Problem& p, const Operands& o, int64_t columns, int64_t count) {
-  if (columns % count != 0 || dtype_bytes(p.outputs[0].dtype, count) > 16) return false;
+bool by_vectors(const Problem& p, const Operands& o, int64_t columns, int64_t count, size_t most = 16) {
+  if (columns % count != 0 || dtype_bytes(p.outputs[0].dtype, count) > most) return false;
   for (size_t k = 0; k < o.all.size(); ++k) {
     const Operand& operand = o.all[k];
     if (operand.along != 0 && operand.along != 1) return false;
     if (operand.along == 0) continue;
-    if (!p.inputs[k + 2].constant && dtype_bytes(operand.type, count) > 16) return false;
+    if (!p.inputs[k + 2].constant && dtype_bytes(operand.type, count) > most) return false;
     for (const Axis& a : o.axes)
       if (a.strides[k] % count != 0) return false;
   }
@@ -290,6 +290,8 @@ Status write_by_eight(const Problem& p, const BindArgs& args, int64_t columns, c
   TileProduct b;
   b.columns = columns;
   WOOTZ_ASSIGN_OR_RETURN(Operands operands, read_operands(p, args, b));
+  constexpr size_t kFloats = 8 * sizeof(float);
+  if (how.wide && by_vectors(p, operands, columns, 8, kFloats)) operands.vector = 8;
   if (operands.vector != 8) return unsupported("results that are not stored by eight");
   operands.halves_ahead = how.halves_ahead;
   source->fixed("kVector", operands.vector);

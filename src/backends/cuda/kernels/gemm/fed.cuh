@@ -6,12 +6,13 @@
 // and adds it in the order of the blocks. The problem: X; Y; kRows, kColumns: of a tile; kStages; kInTurn; kCluster;
 // kTwo: a sum goes on over the channels of single pixels of another image; W: of columns; kPromoted: what
 // tensor cores sum up of a stage is added to sums in registers, as they keep no more than about 14 bits of products of
-// 8 bits; TensorMap x, w: of kRows windows and of kColumns columns, which lie so, 32 at a time, that a thread's sums
-// are eight neighbours; other_x_of(p), other_w_of(p): the same of the other image; w_wide_mma(); scales_of(p, c): of
-// columns, with kScaled; Constants {rows, columns; out_w, out_h; stride_w, stride_h, pad_left, pad_top, dilation_w,
-// dilation_h, taps_w; lines: stages of a tap; first: stages of x; other_w, other_h: steps in the other image; stages:
-// of a sum; each: of a block; tiles_m, tiles, blocks}; at(), ahead() and results() as of gemm/tile.cuh, with kVector
-// of 8. The result has less than 2^31 elements.
+// 8 bits; kBlocks: and multiplied by row_scale(p, c, row, stage) and column_scale(p, c, n, stage), with kOneScale, or
+// column_scales(p, c, n, stage); TensorMap x, w: of kRows windows and of kColumns columns, which lie so, 32 at a time,
+// that a thread's sums are eight neighbours; other_x_of(p), other_w_of(p): the same of the other image; w_wide_mma();
+// scales_of(p, c): of columns, with kScaled; Constants {rows, columns; out_w, out_h; stride_w, stride_h, pad_left,
+// pad_top, dilation_w, dilation_h, taps_w; lines: stages of a tap; first: stages of x; other_w, other_h: steps in the
+// other image; stages: of a sum; each: of a block; tiles_m, tiles, blocks}; at(), ahead() and results() as of
+// gemm/tile.cuh, with kVector of 8. The result has less than 2^31 elements.
 #pragma once
 #include "backends/cuda/kernels/gemm/fed_windows.cuh"
 #include "backends/cuda/kernels/gemm/rescale.cuh"
@@ -101,9 +102,66 @@ W_FN void release(const Ring& ring, int stage) {
 
 typedef float Sums[kSets][kColumns / 8][4];
 
+// A thread's rows of a set, and whether they are there.
+struct Own {
+  int row[2];
+  bool in[2];
+};
+W_FN Own own_of(const Constants& c, int first) {
+  Own own;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int row = first + threadIdx.x / 32 % 4 * 16 + half * 8 + threadIdx.x % 32 / 4;
+    own.in[half] = row < c.rows;
+    own.row[half] = own.in[half] ? row : 0;
+  }
+  return own;
+}
+W_FN int column_of(int n, int chunk) { return n + chunk * 32 + threadIdx.x % 4 * 8; }
+
+// What a stage's sums are multiplied by, with kBlocks: a scale of each row, and of columns one (kOneScale) or each.
+struct Scales {
+  float rows[kBlocks ? kSets : 1][2];
+  Pack<float, 8> columns[kBlocks && !kOneScale ? kChunks : 1];
+};
+W_FN void read_scales(const Operands& p, const Constants& c, int m, int n, int stage, Scales* to) {
+  if constexpr (kBlocks) {
+    const float one = kOneScale ? column_scale(p, c, n, stage) : 1.0f;
+#pragma unroll
+    for (int i = 0; i < kSets; ++i) {
+      const Own own = own_of(c, m + i * 64);
+#pragma unroll
+      for (int half = 0; half < 2; ++half) to->rows[i][half] = row_scale(p, c, own.row[half], stage) * one;
+    }
+#pragma unroll
+    for (int chunk = 0; chunk < kChunks && !kOneScale; ++chunk) {
+      const int column = column_of(n, chunk);
+      to->columns[chunk] = column_scales(p, c, column < c.columns ? column : 0, stage);
+    }
+  }
+}
+W_FN void promote(const Sums& part, const Scales& by, Sums& acc) {
+#pragma unroll
+  for (int i = 0; i < kSets; ++i)
+#pragma unroll
+    for (int e = 0; e < kColumns / 8; ++e)
+#pragma unroll
+      for (int v = 0; v < 4; ++v) {
+        if constexpr (kBlocks) {
+          const float row = by.rows[i][v / 2];
+          acc[i][e][v] +=
+              part[i][e][v] * (kOneScale ? row : row * by.columns[kOneScale ? 0 : e / 4].v[e % 4 * 2 + v % 2]);
+        } else {
+          acc[i][e][v] += part[i][e][v];
+        }
+      }
+}
+
 // Sums of each stage on tensor cores, and of all stages in registers.
-W_FN void multiply_promoted(const Constants& c, const Ring& ring, int team, int m, int n, Spot* spot, Sums& acc) {
-  const int count = part_of(c).count;
+W_FN void multiply_promoted(const Operands& p, const Constants& c, const Ring& ring, int team, int m, int n, Spot* spot,
+                            Sums& acc) {
+  const Range range = part_of(c);
+  const int count = range.count;
 #pragma unroll
   for (int i = 0; i < kSets; ++i)
 #pragma unroll
@@ -111,6 +169,8 @@ W_FN void multiply_promoted(const Constants& c, const Ring& ring, int team, int 
 #pragma unroll 1
   for (int k = 0; k < count; ++k, spot->pass(1)) {
     Sums part;
+    Scales by;
+    read_scales(p, c, m, n, range.from + k, &by);
     w_bar_wait(ring.full + spot->stage, spot->parity);
     const u8* const rows = ring.stages + spot->stage * kStageBytes;
     w_wide_products<W>(rows + (kInTurn ? 0 : team * kOwnRows * kLineBytes), rows + kRowBytes, c.rows - m, c.columns - n,
@@ -119,18 +179,14 @@ W_FN void multiply_promoted(const Constants& c, const Ring& ring, int team, int 
     w_wide_left<0>();
     w_settle_sums(part);
     release(ring, spot->stage);
-#pragma unroll
-    for (int i = 0; i < kSets; ++i)
-#pragma unroll
-      for (int e = 0; e < kColumns / 8; ++e)
-#pragma unroll
-        for (int v = 0; v < 4; ++v) acc[i][e][v] += part[i][e][v];
+    promote(part, by, acc);
   }
   if constexpr (kInTurn) w_bar_arrive(ring.turn + (1 - team));
 }
 
-W_FN void multiply(const Constants& c, const Ring& ring, int team, int m, int n, Spot* spot, Sums& acc) {
-  if constexpr (kPromoted) return multiply_promoted(c, ring, team, m, n, spot, acc);
+W_FN void multiply(const Operands& p, const Constants& c, const Ring& ring, int team, int m, int n, Spot* spot,
+                   Sums& acc) {
+  if constexpr (kPromoted) return multiply_promoted(p, c, ring, team, m, n, spot, acc);
   const int count = part_of(c).count;
   int before = -1;
 #pragma unroll 1
@@ -151,23 +207,6 @@ W_FN void multiply(const Constants& c, const Ring& ring, int team, int m, int n,
   w_settle_sums(acc);
   release(ring, before);
 }
-
-// A thread's rows of a set, and whether they are there.
-struct Own {
-  int row[2];
-  bool in[2];
-};
-W_FN Own own_of(const Constants& c, int first) {
-  Own own;
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    const int row = first + threadIdx.x / 32 % 4 * 16 + half * 8 + threadIdx.x % 32 / 4;
-    own.in[half] = row < c.rows;
-    own.row[half] = own.in[half] ? row : 0;
-  }
-  return own;
-}
-W_FN int column_of(int n, int chunk) { return n + chunk * 32 + threadIdx.x % 4 * 8; }
 
 typedef Ahead Early[kSets][2][kChunks];
 
@@ -276,7 +315,7 @@ W_FN void take_part(const Operands& p, const Constants& c, const Ring& ring) {
   }
   Spot spot{0, 0};
   Sums acc;
-  multiply(c, ring, 0, at_tile.m, at_tile.n, &spot, acc);
+  multiply(p, c, ring, 0, at_tile.m, at_tile.n, &spot, acc);
   w_cluster_wait();  // until all blocks are there
   share(ring, rank, acc);
   w_bar_wait(ring.come, 0);
@@ -310,7 +349,7 @@ W_FN void take_tiles(const Operands& p, const Constants& c, const Ring& ring, in
       turn ^= 1;
     }
     Sums acc;
-    multiply(c, ring, team, m, at.n, &spot, acc);
+    multiply(p, c, ring, team, m, at.n, &spot, acc);
     store(p, c, m, at.n, acc, early);
   }
 }
