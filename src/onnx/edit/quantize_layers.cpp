@@ -333,7 +333,7 @@ class LayerQuantizer {
   const FormatRules& rules_;
   std::map<std::tuple<std::string, int, NumberFormat>, Made> weights_;
   std::map<std::pair<std::string, NumberFormat>, std::string> activations_;
-  std::map<std::string, std::string> rows_;       // activations by rows
+  std::map<std::string, std::string> rows_;          // activations by rows
   std::map<const NodeProto*, Quantized> quantized_;  // whose residuals are rounded as well
 };
 

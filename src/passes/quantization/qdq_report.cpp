@@ -111,9 +111,8 @@ void QdqRecorder::after_pass(std::string_view pass, const Graph& graph) {
     if (pass == "relax_sums") note_relaxed(left);
     left_ = std::move(left);
   }
-  if (entries_.empty() ||
-      (pass != "propagate_qdq" && pass != "propagate_fp8" && pass != "fuse_qdq" && pass != "fuse_fp8" &&
-       pass != "fuse_qdq_attention"))
+  if (entries_.empty() || (pass != "propagate_qdq" && pass != "propagate_fp8" && pass != "fuse_qdq" &&
+                           pass != "fuse_fp8" && pass != "fuse_qdq_attention"))
     return;
   for (const Node* node = graph.first(); node != nullptr; node = node->next()) {
     if (!is_qdq(*node)) continue;
