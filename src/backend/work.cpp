@@ -152,7 +152,7 @@ double block_gemm(const Problem&, Extents in, Extents out) {
 
 double nothing(const Problem&, Extents, Extents) { return 0; }
 
-// By Family, in the order of families.def.
+// By Family.
 using Count = double (*)(const Problem&, Extents, Extents);
 struct FamilyWork {
   Family family;

@@ -1,31 +1,24 @@
 #include "build/byte_attention.h"
 
+#include "build/kernel_probe.h"
+
 namespace wootz {
 namespace {
-
-TensorDesc heads(DType type) {
-  TensorDesc t;
-  t.dtype = type;
-  t.dims = t.max_dims = Dims{1, 2, 64, 64};
-  return t;
-}
 
 // Whether some kernel takes a plain attention of operands, and with weights, of the type.
 bool computes(const BuildContext& context, DType type, DType weights) {
   Problem p;
   p.set_family(Family::kAttention);
-  p.inputs = {heads(type), heads(type), heads(type)};
-  p.outputs = {heads(DType::kF32)};
+  const Dims heads{1, 2, 64, 64};
+  p.inputs.assign(3, probe_tensor(type, heads));
+  p.outputs = {probe_tensor(DType::kF32, heads)};
   p.num_main = 3;
   p.acc_dtype = DType::kF32;
   auto& params = p.as<AttentionParams>();
   params.q_scale = params.k_scale = params.v_scale = {0.5};
   params.p_scale = 0.25;
   params.p_type = weights;
-  std::vector<Candidate> offers;
-  std::vector<Refusal> refusals;
-  for (const Provider* provider : context.providers()) provider->tactics(p, context.limits, &offers, &refusals);
-  return !offers.empty();
+  return any_kernel_for(context, p);
 }
 
 bool has_quantize(const Graph& graph) {

@@ -2,33 +2,25 @@
 
 #include <algorithm>
 
+#include "build/kernel_probe.h"
 #include "passes/quantization/qdq.h"
 
 namespace wootz {
 namespace {
 
-TensorDesc matrix(DType type, bool constant) {
-  TensorDesc t;
-  t.dtype = type;
-  t.dims = t.max_dims = Dims{64, 64};
-  t.constant = constant;
-  return t;
-}
-
 // Ok: some kernel takes a plain product. The error is why the last one that was asked does not.
 Status computes_fp8_products(const BuildContext& context) {
+  const Dims square{64, 64};
   Problem p;
   p.set_family(Family::kGemm);
-  p.inputs = {matrix(DType::kF8E4M3, false), matrix(DType::kF8E4M3, true)};
-  p.outputs = {matrix(DType::kF32, false)};
+  p.inputs = {probe_tensor(DType::kF8E4M3, square), probe_tensor(DType::kF8E4M3, square, /*constant=*/true)};
+  p.outputs = {probe_tensor(DType::kF32, square)};
   p.num_main = 2;
   p.acc_dtype = DType::kF32;
   p.as<GemmParams>().x_scale = {0.5};
   p.as<GemmParams>().w_scale = {0.5};
-  std::vector<Candidate> offers;
   std::vector<Refusal> refusals;
-  for (const Provider* provider : context.providers()) provider->tactics(p, context.limits, &offers, &refusals);
-  if (!offers.empty()) return Status();
+  if (any_kernel_for(context, p, &refusals)) return Status();
   const auto library = std::find_if(refusals.begin(), refusals.end(),
                                     [](const Refusal& r) { return r.kernel.find("cublaslt") != std::string::npos; });
   return unsupported("{}", library != refusals.end() ? library->reason : "no kernel multiplies them");
@@ -37,26 +29,16 @@ Status computes_fp8_products(const BuildContext& context) {
 // Whether some kernel takes a product whose blocks have scales.
 bool computes_blocks(const BuildContext& context) {
   constexpr int64_t kDepth = 256, kBlock = 128, kRows = 64;
-  const auto tensor = [](DType type, Dims dims, bool constant) {
-    TensorDesc t;
-    t.dtype = type;
-    t.dims = t.max_dims = std::move(dims);
-    t.constant = constant;
-    return t;
-  };
   Problem p;
   p.set_family(Family::kBlockGemm);
-  p.inputs = {tensor(DType::kF8E4M3, Dims{kRows, kDepth / kBlock, kBlock}, false),
-              tensor(DType::kF32, Dims{kRows, kDepth / kBlock, 1}, false),
-              tensor(DType::kF8E4M3, Dims{kRows, kDepth}, true),
-              tensor(DType::kF32, Dims{kDepth / kBlock, kRows}, true)};
-  p.outputs = {tensor(DType::kF32, Dims{kRows, kRows}, false)};
+  p.inputs = {probe_tensor(DType::kF8E4M3, Dims{kRows, kDepth / kBlock, kBlock}),
+              probe_tensor(DType::kF32, Dims{kRows, kDepth / kBlock, 1}),
+              probe_tensor(DType::kF8E4M3, Dims{kRows, kDepth}, /*constant=*/true),
+              probe_tensor(DType::kF32, Dims{kDepth / kBlock, kRows}, /*constant=*/true)};
+  p.outputs = {probe_tensor(DType::kF32, Dims{kRows, kRows})};
   p.num_main = 4;
   p.acc_dtype = DType::kF32;
-  std::vector<Candidate> offers;
-  std::vector<Refusal> refusals;
-  for (const Provider* provider : context.providers()) provider->tactics(p, context.limits, &offers, &refusals);
-  return !offers.empty();
+  return any_kernel_for(context, p);
 }
 
 bool has_fp8(const Graph& graph) {

@@ -1,5 +1,6 @@
 // Stage `native`: machine code of all steps at the extents of the profiles' optima, and for other extents of theirs.
 #include <algorithm>
+#include <mutex>
 #include <set>
 
 #include "base/tasks.h"
@@ -86,14 +87,7 @@ struct Piece {
   KeepNative keep;
   const DeviceDescription* device;
   Status status;
-  std::vector<NativeCode> code;
 };
-
-void make(Piece* piece) {
-  const std::vector<const void*> constants(piece->in.size(), nullptr);
-  piece->status =
-      piece->kernel->native_code({piece->in, piece->out, constants}, *piece->device, piece->keep, &piece->code);
-}
 
 // Steps of which equal code is made have the same.
 std::string key_of(const Step& step, const std::vector<Dims>& in, const std::vector<Dims>& out) {
@@ -112,7 +106,7 @@ Status add_pieces(BuildSession& session, const Program& program, const ShapeValu
     if (!in || !out || !seen->insert(key_of(step, *in, *out)).second) continue;
     WOOTZ_ASSIGN_OR_RETURN(const std::shared_ptr<const Kernel> kernel, session.kernels->get(step));
     for (const DeviceDescription& device : devices)
-      pieces->push_back({&step, kernel, *in, *out, keep, &device, Status(), {}});
+      pieces->push_back({&step, kernel, *in, *out, keep, &device, Status()});
   }
   return Status();
 }
@@ -140,6 +134,22 @@ Result<std::vector<Piece>> pieces_of(BuildSession& session, KeepNative keep, boo
   return all;
 }
 
+// On all processors. `found`: gets what is made, each key once; null: it is for the cache on disk alone.
+void make_all(std::vector<Piece>* pieces, CodeByKey* found) {
+  const bool kept = KeptCodeScope::allowed();
+  std::mutex mutex;
+  run_tasks(pieces->size(), ThreadPool::process().size(), [&](size_t i) {
+    const KeptCodeScope scope(kept);
+    Piece& piece = (*pieces)[i];
+    const std::vector<const void*> constants(piece.in.size(), nullptr);
+    std::vector<NativeCode> code;
+    piece.status = piece.kernel->native_code({piece.in, piece.out, constants}, *piece.device, piece.keep, &code);
+    if (found == nullptr || !piece.status.ok()) return;
+    const std::lock_guard<std::mutex> lock(mutex);
+    for (NativeCode& c : code) found->try_emplace(c.key, std::move(c));
+  });
+}
+
 }  // namespace
 
 // Where the device is at hand and the plan keeps no code, that for other extents than the optima is made for the cache
@@ -152,19 +162,14 @@ Status keep_native_code(BuildSession& session) {
   if (ahead && (!compiles || !KeptCodeScope::allowed())) return Status();
   const std::vector<DeviceDescription> devices = ahead ? std::vector{session.target.description} : targets_of(session);
   WOOTZ_ASSIGN_OR_RETURN(std::vector<Piece> pieces, pieces_of(session, keep, ahead, devices));
-  const bool kept = KeptCodeScope::allowed();
-  run_tasks(pieces.size(), ThreadPool::process().size(), [&](size_t i) {
-    const KeptCodeScope scope(kept);
-    make(&pieces[i]);
-  });
-  if (ahead) return Status();
   CodeByKey found;
-  for (Piece& piece : pieces) {
-    if (!piece.status.ok())
+  make_all(&pieces, ahead ? nullptr : &found);
+  if (ahead) return Status();
+  std::set<std::string> said;  // once for all extents of a layer
+  for (const Piece& piece : pieces)
+    if (!piece.status.ok() && said.insert(piece.step->name + piece.status.message()).second)
       session.log.verbose(fmt::format("layer '{}': its machine code is left to who loads the plan: {}",
                                       piece.step->name, piece.status.message()));
-    for (NativeCode& c : piece.code) found.try_emplace(c.key, std::move(c));
-  }
   for (auto& [key, code] : found) session.program->native.push_back(std::move(code));
   return Status();
 }

@@ -8,6 +8,7 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 
+import test_transformers
 import wootz
 from test_transformers import B, D, E, H, Net
 
@@ -66,22 +67,7 @@ SHAPES = {"x": ([B, 1, E], [B, 1, E], [B, 4, E]), **{f"past_{n}": ([B, HKV, 0, D
 
 
 def engine_of(model, **options):
-    logger = wootz.Logger(wootz.Logger.ERROR)
-    builder = wootz.Builder(logger)
-    network = builder.create_network(0)
-    parser = wootz.OnnxParser(network, logger)
-    assert parser.parse(model), [str(parser.get_error(i)) for i in range(parser.num_errors)]
-    config = builder.create_builder_config()
-    config.profiling_verbosity = wootz.ProfilingVerbosity.DETAILED
-    for key, value in {"timing": "0", **options}.items():
-        config.set_option(key, value)
-    profile = builder.create_optimization_profile()
-    for name, (low, opt, high) in SHAPES.items():
-        profile.set_shape(name, low, opt, high)
-    config.add_optimization_profile(profile)
-    plan = builder.build_serialized_network(network, config)
-    assert plan is not None
-    return wootz.Runtime(logger).deserialize_cuda_engine(bytes(plan))
+    return test_transformers.engine_of(model, SHAPES, options)
 
 
 def layers_of(engine):

@@ -65,7 +65,7 @@ class Net:
         return model.SerializeToString()
 
 
-def run(model, inputs, shapes, options):
+def engine_of(model, shapes, options):
     logger = wootz.Logger(wootz.Logger.ERROR)
     builder = wootz.Builder(logger)
     network = builder.create_network(0)
@@ -82,7 +82,11 @@ def run(model, inputs, shapes, options):
         config.add_optimization_profile(profile)
     plan = builder.build_serialized_network(network, config)
     assert plan is not None
-    engine = wootz.Runtime(logger).deserialize_cuda_engine(bytes(plan))
+    return wootz.Runtime(logger).deserialize_cuda_engine(bytes(plan))
+
+
+def run(model, inputs, shapes, options):
+    engine = engine_of(model, shapes, options)
     outs = wootz.infer(engine.create_execution_context(), inputs)
     inspector = engine.create_engine_inspector()
     layers = json.loads(inspector.get_engine_information(wootz.LayerInformationFormat.JSON))["Layers"]

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "backends/cpu/attention/head_bytes.h"
+#include "backends/cpu/attention/tile_sums_inl.h"
 #include "backends/cpu/dense/activation_avx512_inl.h"
 #include "backends/cpu/simd/lanes_avx512_inl.h"
 #include "backends/cpu/simd/tiles_inl.h"
@@ -125,44 +126,6 @@ void copy_queries(const ByteHead& b, Memory& m, int64_t first, int64_t count) {
   }
 }
 
-// kM x kN tiles of sums, in 0 to 3, of rows, in 4 and 5, by tiles of columns, in 6 and 7: `next` bytes from one to the
-// next of a sum, `beside` from one of a line to its neighbour.
-struct Sums {
-  const uint8_t *rows, *columns;
-  int64_t stride, next, beside, steps;
-  int32_t* to;
-  int64_t to_stride;
-};
-template <int kM, int kN>
-void multiply(const Sums& s) {
-  constexpr int64_t kWord = sizeof(int32_t);
-  int32_t* const to[2] = {s.to, s.to + kSide * s.to_stride};
-  tile_zero<0>();
-  if constexpr (kN > 1) tile_zero<1>();
-  if constexpr (kM > 1) tile_zero<2>();
-  if constexpr (kM > 1 && kN > 1) tile_zero<3>();
-  const uint8_t *rows = s.rows, *columns = s.columns;
-  for (int64_t i = 0; i < s.steps; ++i, rows += kLine, columns += s.next) {
-    tile_load<4>(rows, s.stride);
-    if constexpr (kM > 1) tile_load<5>(rows + kSide * s.stride, s.stride);
-    tile_load<6>(columns, kLine);
-    if constexpr (kN > 1) tile_load<7>(columns + s.beside, kLine);
-    tile_dot_u8_i8<0, 4, 6>();
-    if constexpr (kN > 1) tile_dot_u8_i8<1, 4, 7>();
-    if constexpr (kM > 1) tile_dot_u8_i8<2, 5, 6>();
-    if constexpr (kM > 1 && kN > 1) tile_dot_u8_i8<3, 5, 7>();
-  }
-  tile_store<0>(to[0], s.to_stride * kWord);
-  if constexpr (kN > 1) tile_store<1>(to[0] + kSide, s.to_stride * kWord);
-  if constexpr (kM > 1) tile_store<2>(to[1], s.to_stride * kWord);
-  if constexpr (kM > 1 && kN > 1) tile_store<3>(to[1] + kSide, s.to_stride * kWord);
-}
-template <int kM>
-void all_columns(Sums s, int64_t tiles) {
-  for (; tiles >= 2; tiles -= 2, s.columns += 2 * s.beside, s.to += 2 * kSide) multiply<kM, 2>(s);
-  if (tiles > 0) multiply<kM, 1>(s);
-}
-
 // A row's scores in the place of the sums that they are, and the largest of them.
 struct Row {
   float* scores;        // where the sums are
@@ -234,7 +197,7 @@ void attend(const ByteHead& b, Memory& m, int64_t first, int64_t count) {
   const int64_t deep = padded(b.size, kLine), wide = padded(b.keys, kLine), across = padded(b.v_size, kSide);
   const int64_t steps = deep / kLine, stride = score_stride(b.keys), apart = weight_stride(b.keys);
   copy_queries(b, m, first, count);
-  all_columns<kM>({m.queries, m.keys, deep, kTile, steps * kTile, steps, m.sums, stride}, wide / kSide);
+  all_columns<QuadsOfBytes, kM>({m.queries, m.keys, deep, kTile, steps * kTile, steps, m.sums, stride}, wide / kSide);
   const int32_t q_zero = b.q_zero + (b.q_signed ? 128 : 0), k_zero = b.k_zero - (b.k_signed ? 0 : 128);
   int32_t rounded[kRows];
   for (int64_t r = 0; r < count; ++r) {
@@ -246,7 +209,8 @@ void attend(const ByteHead& b, Memory& m, int64_t first, int64_t count) {
     rounded[r] = weigh(b, row, top, m.weights + r * apart, b.sum + first + r);
   }
   auto* const results = reinterpret_cast<int32_t*>(m.results);
-  all_columns<kM>({m.weights, m.values, apart, across * kLine, kTile, wide / kLine, results, across}, across / kSide);
+  all_columns<QuadsOfBytes, kM>({m.weights, m.values, apart, across * kLine, kTile, wide / kLine, results, across},
+                                across / kSide);
   const int32_t v_zero = b.v_zero - (b.v_signed ? 0 : 128);
   for (int64_t r = 0; r < count; ++r) {
     const __m512i less = _mm512_set1_epi32(v_zero * rounded[r]);

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "backends/cpu/attention/head_tiles.h"
+#include "backends/cpu/attention/tile_sums_inl.h"
 #include "backends/cpu/dense/activation_avx512_inl.h"
 #include "backends/cpu/simd/lanes_avx512_inl.h"
 #include "backends/cpu/simd/tiles_inl.h"
@@ -88,52 +89,6 @@ void pack_values(const HeadBlock& b, int64_t t, int64_t n, uint16_t* to) {
       if (two) _mm512_store_si512(line + (e / kSide + 1) * kTile, _mm512_permutex2var_epi16(first, high, second));
     }
   }
-}
-
-// kM x kN tiles of sums, in 0 to 3: += rows, in 4 and 5, by tiles of columns, in 6 and 7: `next` elements from one to
-// the next of a sum, `beside` from one of a line to its neighbour.
-struct Sums {
-  const uint16_t *rows, *columns;
-  int64_t stride, next, beside, steps;
-  float* to;
-  int64_t to_stride;
-  bool goes_on;
-};
-template <int kM, int kN>
-void multiply(const Sums& s) {
-  constexpr int64_t kFloat = sizeof(float), kHalf = sizeof(uint16_t);
-  float* const to[2] = {s.to, s.to + kSide * s.to_stride};
-  if (s.goes_on) {
-    tile_load<0>(to[0], s.to_stride * kFloat);
-    if constexpr (kN > 1) tile_load<1>(to[0] + kSide, s.to_stride * kFloat);
-    if constexpr (kM > 1) tile_load<2>(to[1], s.to_stride * kFloat);
-    if constexpr (kM > 1 && kN > 1) tile_load<3>(to[1] + kSide, s.to_stride * kFloat);
-  } else {
-    tile_zero<0>();
-    if constexpr (kN > 1) tile_zero<1>();
-    if constexpr (kM > 1) tile_zero<2>();
-    if constexpr (kM > 1 && kN > 1) tile_zero<3>();
-  }
-  const uint16_t *rows = s.rows, *columns = s.columns;
-  for (int64_t i = 0; i < s.steps; ++i, rows += kStep, columns += s.next) {
-    tile_load<4>(rows, s.stride * kHalf);
-    if constexpr (kM > 1) tile_load<5>(rows + kSide * s.stride, s.stride * kHalf);
-    tile_load<6>(columns, kStep * kHalf);
-    if constexpr (kN > 1) tile_load<7>(columns + s.beside, kStep * kHalf);
-    tile_dot_bf16<0, 4, 6>();
-    if constexpr (kN > 1) tile_dot_bf16<1, 4, 7>();
-    if constexpr (kM > 1) tile_dot_bf16<2, 5, 6>();
-    if constexpr (kM > 1 && kN > 1) tile_dot_bf16<3, 5, 7>();
-  }
-  tile_store<0>(to[0], s.to_stride * kFloat);
-  if constexpr (kN > 1) tile_store<1>(to[0] + kSide, s.to_stride * kFloat);
-  if constexpr (kM > 1) tile_store<2>(to[1], s.to_stride * kFloat);
-  if constexpr (kM > 1 && kN > 1) tile_store<3>(to[1] + kSide, s.to_stride * kFloat);
-}
-template <int kM>
-void all_columns(Sums s, int64_t tiles) {
-  for (; tiles >= 2; tiles -= 2, s.columns += 2 * s.beside, s.to += 2 * kSide) multiply<kM, 2>(s);
-  if (tiles > 0) multiply<kM, 1>(s);
 }
 
 // A row's scores as they are read: in powers of two, or with kMasked of e, to which the mask is added as it is.
@@ -255,14 +210,15 @@ void attend(const HeadBlock& b, const Memory& m, const Part& p) {
     stride = b.size;
   }
   const int64_t wide = padded(p.n, kStep), steps = b.size / kStep, tiles = b.v_size / kSide;
-  all_columns<kM>({queries, m.keys, stride, kTile, steps * kTile, steps, m.scores, kScoreStride, false}, wide / kSide);
+  all_columns<PairsOfBf16, kM>({queries, m.keys, stride, kTile, steps * kTile, steps, m.scores, kScoreStride, false},
+                               wide / kSide);
   if (b.mask != nullptr)
     weigh_all<true>(b, m, p);
   else
     weigh_all<false>(b, m, p);
-  all_columns<kM>({m.weights, m.values, kWeightStride, tiles * kTile, kTile, wide / kStep, b.out + p.first * b.v_size,
-                   b.v_size, p.t > 0},
-                  tiles);
+  all_columns<PairsOfBf16, kM>({m.weights, m.values, kWeightStride, tiles * kTile, kTile, wide / kStep,
+                                b.out + p.first * b.v_size, b.v_size, p.t > 0},
+                               tiles);
 }
 
 void attend_all(const HeadBlock& b) {

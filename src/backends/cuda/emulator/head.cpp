@@ -157,7 +157,8 @@ template <> inline void w_add<float>(float& d, unsigned a, unsigned b) {
   __builtin_memcpy(&w, &b, 4);
   d += x * w;
 }
-template <class X, class D> static inline void w_mma(D (&d)[4], unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1) {
+// add(sum, word of a, word of b) for all words of the warp's product.
+template <class D, class F> static inline void w_mma_words(D (&d)[4], unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1, const F& add) {
   const unsigned t = w_host->fiber % 32, own[6] = {a0, a1, a2, a3, b0, b1};
   unsigned* s = (unsigned*)w_slots();
   for (int i = 0; i < 6; ++i) s[t * 6 + i] = own[i];
@@ -166,9 +167,12 @@ template <class X, class D> static inline void w_mma(D (&d)[4], unsigned a0, uns
     const unsigned* a = s + t / 4 * 24 + e / 2;
     const unsigned* b = s + (t % 4 * 2 + e % 2) * 24 + 4;
     for (int j = 0; j < 4; ++j, a += 6, b += 6)
-      for (int half = 0; half < 2; ++half) w_add<X>(d[e], a[half * 2], b[half]);
+      for (int half = 0; half < 2; ++half) add(d[e], a[half * 2], b[half]);
   }
   w_warp();
+}
+template <class X, class D> static inline void w_mma(D (&d)[4], unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1) {
+  w_mma_words(d, a0, a1, a2, a3, b0, b1, [](D& sum, unsigned a, unsigned b) { w_add<X>(sum, a, b); });
 }
 template <class T> W_UNSEEN static inline float w_float8_of(unsigned bits) {
   static float values[256];
@@ -178,18 +182,9 @@ template <class T> W_UNSEEN static inline float w_float8_of(unsigned bits) {
   return values[bits];
 }
 template <class X, class W, class D> static inline void w_mma_float8(D (&d)[4], unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1) {
-  const unsigned t = w_host->fiber % 32, own[6] = {a0, a1, a2, a3, b0, b1};
-  unsigned* s = (unsigned*)w_slots();
-  for (int i = 0; i < 6; ++i) s[t * 6 + i] = own[i];
-  w_warp();
-  for (unsigned e = 0; e < 4; ++e) {
-    const unsigned* a = s + t / 4 * 24 + e / 2;
-    const unsigned* b = s + (t % 4 * 2 + e % 2) * 24 + 4;
-    for (int j = 0; j < 4; ++j, a += 6, b += 6)
-      for (int half = 0; half < 2; ++half)
-        for (int k = 0; k < 32; k += 8) d[e] += w_float8_of<X>(a[half * 2] >> k) * w_float8_of<W>(b[half] >> k);
-  }
-  w_warp();
+  w_mma_words(d, a0, a1, a2, a3, b0, b1, [](D& sum, unsigned a, unsigned b) {
+    for (int k = 0; k < 32; k += 8) sum += w_float8_of<X>(a >> k) * w_float8_of<W>(b >> k);
+  });
 }
 template <class P, class RowOf> static inline void w_matrices(P* to, const unsigned char* from, int after, const RowOf& row) {
   const int lane = (int)(threadIdx.x % 32);

@@ -15,13 +15,6 @@ constexpr int kMostThreads = 1024;  // of a row
 constexpr int64_t kFewRows = 64;    // so few that threads should rather have less to do
 constexpr int64_t kMultiprocessors = 132;
 
-struct Plan {
-  std::vector<Axis> axes;  // of the result, with strides of what the expression reads
-  std::vector<std::string> names;
-  int64_t rows = 1, length = 1, packs = 1;
-  int vector = 1, threads = 1, kept = 1, rows_of_block = 1;  // threads of a row; packs that each has
-};
-
 Status check_operands(const Problem& p) {
   const auto& params = p.as<NormParams>();
   const auto main = static_cast<size_t>(std::max(p.num_main, 0));
@@ -39,7 +32,7 @@ Status check_operands(const Problem& p) {
   return check_epilogue(p, type);
 }
 
-Status check_extents(const Problem& p, const BindArgs& args, Plan* plan) {
+Status check_extents(const Problem& p, const BindArgs& args, RowPlan* plan) {
   const auto& params = p.as<NormParams>();
   const Dims& x = args.inputs[0];
   for (const Dims& y : args.outputs)
@@ -57,21 +50,18 @@ Status check_extents(const Problem& p, const BindArgs& args, Plan* plan) {
 }
 
 // The most elements for which every operand is read and written in whole packs.
-int longest_pack(const Problem& p, const Plan& plan) {
-  int largest = std::max(dtype_bits(p.inputs[0].dtype), dtype_bits(p.outputs[0].dtype)) / 8;
-  for (auto i = static_cast<size_t>(p.num_main); i < p.inputs.size(); ++i)
-    largest = std::max(largest, dtype_bits(p.inputs[i].dtype) / 8);
+int longest_pack(int largest, const RowPlan& plan) {
   for (int n = std::max(1, 16 / largest); n > 1; n /= 2)
     if (plan.length % n == 0 && walks_vectors(plan.axes, n)) return n;
   return 1;
 }
 
-Status share(Plan* plan) {
+Status share(const char* what, RowPlan* plan) {
   const int64_t most = plan->rows < kFewRows ? 1 : kMostKept / plan->vector;
   while (plan->threads * (plan->threads < 32 ? 1 : most) < plan->packs && plan->threads < kMostThreads)
     plan->threads *= 2;
   const int64_t kept = (plan->packs + plan->threads - 1) / plan->threads;
-  if (kept * plan->vector > kMostKept) return unsupported("norm in packs: rows of {}", plan->length);
+  if (kept * plan->vector > kMostKept) return unsupported("{}: rows of {}", what, plan->length);
   plan->kept = static_cast<int>(kept);
   plan->rows_of_block = std::max(1, 128 / plan->threads);
   while (plan->rows_of_block > 1 && plan->threads * plan->rows_of_block > 32 &&
@@ -80,28 +70,19 @@ Status share(Plan* plan) {
   return Status();
 }
 
-Result<Plan> plan_rows(const Problem& p, const BindArgs& args) {
-  Plan plan;
+Result<RowPlan> plan_rows(const Problem& p, const BindArgs& args) {
+  RowPlan plan;
   WOOTZ_RETURN_IF_ERROR(check_operands(p));
   WOOTZ_RETURN_IF_ERROR(check_extents(p, args, &plan));
-  const Dims& y = args.outputs[0];
-  for (const int64_t extent : y) plan.axes.push_back({extent, {}});
-  for (auto i = static_cast<size_t>(p.num_main); i < p.inputs.size(); ++i) {
-    WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> strides, strides_over(Layout::kLinear, args.inputs[i], y));
-    for (size_t d = 0; d < plan.axes.size(); ++d) plan.axes[d].strides.push_back(strides[d]);
-    plan.names.push_back(fmt::format("e{}", plan.names.size() + 1));
-  }
-  if (plan.rows * plan.length == 0) return plan;
-  plan.axes = merge_axes(std::move(plan.axes));
-  plan.vector = longest_pack(p, plan);
-  count_in_vectors(plan.vector, &plan.axes);
-  plan.packs = plan.length / plan.vector;
-  WOOTZ_RETURN_IF_ERROR(share(&plan));
+  const auto main = static_cast<size_t>(p.num_main);
+  int largest = std::max(dtype_bits(p.inputs[0].dtype), dtype_bits(p.outputs[0].dtype)) / 8;
+  for (size_t i = main; i < p.inputs.size(); ++i) largest = std::max(largest, dtype_bits(p.inputs[i].dtype) / 8);
+  WOOTZ_RETURN_IF_ERROR(plan_packs("norm in packs", p, args, main, 1, largest, &plan));
   return plan;
 }
 
 // store(): the expression's results, each in one piece.
-Status add_store(const Problem& p, const Plan& plan, KernelSource* source) {
+Status add_store(const Problem& p, const RowPlan& plan, KernelSource* source) {
   const VectorReads reads = vector_reads(p, static_cast<size_t>(p.num_main), plan.axes, plan.names, 0, "at_i");
   std::vector<std::string> inputs{"x.v[k]"};
   inputs.insert(inputs.end(), reads.inputs.begin(), reads.inputs.end());
@@ -131,6 +112,36 @@ void add_operands(const Problem& p, KernelSource* source) {
 
 }  // namespace
 
+Status plan_packs(const char* what, const Problem& p, const BindArgs& args, size_t input, size_t number, int largest,
+                  RowPlan* plan) {
+  const Dims& y = args.outputs[0];
+  for (const int64_t extent : y) plan->axes.push_back({extent, {}});
+  for (size_t i = input; i < p.inputs.size(); ++i) {
+    WOOTZ_ASSIGN_OR_RETURN(const std::vector<int64_t> strides, strides_over(Layout::kLinear, args.inputs[i], y));
+    for (size_t d = 0; d < plan->axes.size(); ++d) plan->axes[d].strides.push_back(strides[d]);
+    plan->names.push_back(fmt::format("e{}", i - input + number));
+  }
+  if (plan->empty()) return Status();
+  plan->axes = merge_axes(std::move(plan->axes));
+  plan->vector = longest_pack(largest, *plan);
+  count_in_vectors(plan->vector, &plan->axes);
+  plan->packs = plan->length / plan->vector;
+  return share(what, plan);
+}
+
+void add_row_packs(const RowPlan& plan, KernelSource* source) {
+  source->type("A", "float");
+  source->fixed("kRows", plan.rows_of_block);
+  source->fixed("kRowThreads", plan.threads);
+  source->fixed("kPacks", plan.kept);
+  source->fixed("kVector", plan.vector);
+  source->number("count", plan.rows);
+  source->number("length", plan.length);
+  source->number("packs", plan.packs);
+  source->code("struct Values {\n  A v[kVector];\n};\n");
+  source->walk("At", "at", plan.axes, plan.names);
+}
+
 void add_row_parameters(const Problem& p, int scale, int bias, KernelSource* source) {
   std::string members, reads, value = "f";
   const auto add = [&](int input, const char* name, const char* operation) {
@@ -150,26 +161,17 @@ void add_row_parameters(const Problem& p, int scale, int bias, KernelSource* sou
 }
 
 Status generate_norm_packs(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
-  WOOTZ_ASSIGN_OR_RETURN(const Plan plan, plan_rows(p, args));
-  if (plan.rows * plan.length == 0) return Status();
+  WOOTZ_ASSIGN_OR_RETURN(const RowPlan plan, plan_rows(p, args));
+  if (plan.empty()) return Status();
   WOOTZ_RETURN_IF_ERROR(check_count(plan.rows));
   const auto& params = p.as<NormParams>();
   KernelSource source("norm/packs.cuh", transient(p, args));
   source.type("X", storage_type(p.inputs[0].dtype));
-  source.type("A", "float");
-  source.fixed("kRows", plan.rows_of_block);
-  source.fixed("kRowThreads", plan.threads);
-  source.fixed("kPacks", plan.kept);
-  source.fixed("kVector", plan.vector);
+  add_row_packs(plan, &source);
   source.fixed("kCentered", params.kind == NormKind::kLayer);
   source.fixed("kToLength", params.kind == NormKind::kL2);
   source.fixed_real("kEpsilon", params.epsilon);
-  source.number("count", plan.rows);
-  source.number("length", plan.length);
-  source.number("packs", plan.packs);
   add_operands(p, &source);
-  source.code("struct Values {\n  A v[kVector];\n};\n");
-  source.walk("At", "at", plan.axes, plan.names);
   add_row_parameters(p, p.num_main > 1 ? 1 : -1, p.num_main > 2 ? 2 : -1, &source);
   WOOTZ_RETURN_IF_ERROR(add_store(p, plan, &source));
   return source.finish(plan.rows_of_block * plan.threads, blocks_for(plan.rows, plan.rows_of_block), launches);
