@@ -26,8 +26,8 @@ Status computes_fp8_products(const BuildContext& context) {
   return unsupported("{}", library != refusals.end() ? library->reason : "no kernel multiplies them");
 }
 
-// Whether some kernel takes a product whose blocks have scales.
-bool computes_blocks(const BuildContext& context) {
+// Ok: some kernel takes a product whose blocks have scales. The error is why the last one that was asked does not.
+Status computes_blocks(const BuildContext& context) {
   constexpr int64_t kDepth = 256, kBlock = 128, kRows = 64;
   Problem p;
   p.set_family(Family::kBlockGemm);
@@ -38,7 +38,9 @@ bool computes_blocks(const BuildContext& context) {
   p.outputs = {probe_tensor(DType::kF32, Dims{kRows, kRows})};
   p.num_main = 4;
   p.acc_dtype = DType::kF32;
-  return any_kernel_for(context, p);
+  std::vector<Refusal> refusals;
+  if (any_kernel_for(context, p, &refusals)) return Status();
+  return unsupported("{}", refusals.empty() ? "no kernel multiplies them" : refusals.back().reason);
 }
 
 bool has_fp8(const Graph& graph) {
@@ -47,11 +49,24 @@ bool has_fp8(const Graph& graph) {
   return false;
 }
 
+bool has_blocks(const Graph& graph) {
+  for (const Node* node = graph.first(); node != nullptr; node = node->next())
+    if (node->is("Dequantize") && is_fp8(node->input(0)->dtype()) && !node->input(0)->is_constant() &&
+        !node->input(1)->is_constant())
+      return true;
+  return false;
+}
+
 }  // namespace
 
 void choose_fp8_products(const BuildContext& context, const Graph& graph, PipelineOptions* pipeline) {
   if (!has_fp8(graph)) return;
-  if (!computes_blocks(context)) pipeline->disabled.insert("fuse_fp8_blocks");
+  if (const Status blocks = computes_blocks(context); !blocks.ok()) {
+    pipeline->disabled.insert("fuse_fp8_blocks");
+    if (has_blocks(graph))
+      context.log.info(fmt::format(
+          "products of floats of 8 bits whose blocks have scales are computed in wider floats: {}", blocks.message()));
+  }
   const Status computed = computes_fp8_products(context);
   if (computed.ok()) return;
   pipeline->disabled.insert("propagate_fp8");

@@ -47,8 +47,8 @@ class PreparedRun {
 // The GPU, or what stands in for it where there is none: true. Errors: neither.
 Result<bool> open_cuda();
 
-// How far a library's products of floats of 8 bits may be from the reference: tensor cores keep their sums in about 14
-// bits, and a build takes such a kernel only where the result's type explains the difference.
+// How far products of floats of 8 bits may be from the reference: tensor cores keep their sums in about 14 bits, and a
+// build takes such a kernel only where the result's type, or TF32, explains the difference.
 constexpr double kOfFloat8 = 0x1p-12;
 
 // `graph` is inferred; it is rewritten when options.passes. Steps without a kernel may be left to the host.

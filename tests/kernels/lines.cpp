@@ -58,7 +58,8 @@ void add_cuda(std::vector<KernelLine>* lines) {
                       .layouts = std::move(layouts),
                       .rows_in = rows_in,
                       .or_planes = or_planes,
-                      .tf32 = entry.tf32});
+                      .tf32 = entry.tf32,
+                      .short_sums = entry.short_sums});
   }
 }
 

@@ -21,6 +21,7 @@ struct KernelLine {
   bool all_rows_in = false;     // every operand is
   bool or_planes = false;       // results may be row-major where operands are channels-last
   bool tf32 = false;            // operands of FP32 are rounded to TF32
+  bool short_sums = false;      // of some 14 bits, on a GPU
   bool library() const { return kernel.empty(); }
   std::string name() const { return library() ? provider->name() : kernel; }
 };

@@ -30,6 +30,7 @@ struct KernelEntry {
   int capability = 80;             // the least: 90 of sm_90
   int newest = 1000;               // the last: instructions of sm_90a are that GPU's alone
   bool tf32 = false;               // it rounds FP32 operands to TF32: offered where that is allowed
+  bool short_sums = false;  // in some 14 bits, as tensor cores add floats of 8 bits: FP32 results where TF32 is allowed
   int compressed = -1;  // operand of which `pack` keeps less than there is, and whose bytes the kernel looks at itself
 };
 

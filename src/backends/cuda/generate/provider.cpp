@@ -241,6 +241,10 @@ class GeneratedProvider final : public Provider, public ConcurrentProvider {
       refusals->push_back({each.name, "TF32 is not allowed"});
       return;
     }
+    if (each.short_sums && !limits.tf32 && problem.outputs[0].dtype == DType::kF32) {
+      refusals->push_back({each.name, "its sums have some 14 bits, and less than FP32 (TF32) is not allowed"});
+      return;
+    }
     const auto offer = [&](Layout layout, Layout made) {
       Problem p = problem;
       const auto fill = [&](TensorDesc& t, Layout own) {

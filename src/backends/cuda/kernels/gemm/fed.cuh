@@ -121,17 +121,17 @@ W_FN int column_of(int n, int chunk) { return n + chunk * 32 + threadIdx.x % 4 *
 
 // What a stage's sums are multiplied by, with kBlocks: a scale of each row, and of columns one (kOneScale) or each.
 struct Scales {
-  float rows[kBlocks ? kSets : 1][2];
+  float rows[kBlocks ? kSets : 1][2], one;
   Pack<float, 8> columns[kBlocks && !kOneScale ? kChunks : 1];
 };
 W_FN void read_scales(const Operands& p, const Constants& c, int m, int n, int stage, Scales* to) {
   if constexpr (kBlocks) {
-    const float one = kOneScale ? column_scale(p, c, n, stage) : 1.0f;
+    if constexpr (kOneScale) to->one = column_scale(p, c, n, stage);
 #pragma unroll
     for (int i = 0; i < kSets; ++i) {
       const Own own = own_of(c, m + i * 64);
 #pragma unroll
-      for (int half = 0; half < 2; ++half) to->rows[i][half] = row_scale(p, c, own.row[half], stage) * one;
+      for (int half = 0; half < 2; ++half) to->rows[i][half] = row_scale(p, c, own.row[half], stage);
     }
 #pragma unroll
     for (int chunk = 0; chunk < kChunks && !kOneScale; ++chunk) {
@@ -150,12 +150,15 @@ W_FN void promote(const Sums& part, const Scales& by, Sums& acc) {
         if constexpr (kBlocks) {
           const float row = by.rows[i][v / 2];
           acc[i][e][v] +=
-              part[i][e][v] * (kOneScale ? row : row * by.columns[kOneScale ? 0 : e / 4].v[e % 4 * 2 + v % 2]);
+              part[i][e][v] * (row * (kOneScale ? by.one : by.columns[kOneScale ? 0 : e / 4].v[e % 4 * 2 + v % 2]));
         } else {
           acc[i][e][v] += part[i][e][v];
         }
       }
 }
+
+// A stage takes less time than its scales take to come from memory: they are asked for so many stages ahead.
+constexpr int kScalesAhead = !kBlocks ? 1 : kOneScale ? 4 : 2;
 
 // Sums of each stage on tensor cores, and of all stages in registers.
 W_FN void multiply_promoted(const Operands& p, const Constants& c, const Ring& ring, int team, int m, int n, Spot* spot,
@@ -166,20 +169,29 @@ W_FN void multiply_promoted(const Operands& p, const Constants& c, const Ring& r
   for (int i = 0; i < kSets; ++i)
 #pragma unroll
     for (int e = 0; e < kColumns / 8; ++e) acc[i][e][0] = acc[i][e][1] = acc[i][e][2] = acc[i][e][3] = 0;
+  Scales by[kScalesAhead];
+  const auto read = [&](int k, Scales* to) { read_scales(p, c, m, n, range.from + (k < count ? k : count - 1), to); };
+#pragma unroll
+  for (int a = 0; a < kScalesAhead; ++a) read(a, &by[a]);
 #pragma unroll 1
-  for (int k = 0; k < count; ++k, spot->pass(1)) {
-    Sums part;
-    Scales by;
-    read_scales(p, c, m, n, range.from + k, &by);
-    w_bar_wait(ring.full + spot->stage, spot->parity);
-    const u8* const rows = ring.stages + spot->stage * kStageBytes;
-    w_wide_products<W>(rows + (kInTurn ? 0 : team * kOwnRows * kLineBytes), rows + kRowBytes, c.rows - m, c.columns - n,
-                       0, part);
-    w_settle_sums(part);
-    w_wide_left<0>();
-    w_settle_sums(part);
-    release(ring, spot->stage);
-    promote(part, by, acc);
+  for (int first = 0; first < count; first += kScalesAhead) {
+#pragma unroll
+    for (int a = 0; a < kScalesAhead; ++a) {
+      const int k = first + a;
+      if (k >= count) break;
+      Sums part;
+      w_bar_wait(ring.full + spot->stage, spot->parity);
+      const u8* const rows = ring.stages + spot->stage * kStageBytes;
+      w_wide_products<W>(rows + (kInTurn ? 0 : team * kOwnRows * kLineBytes), rows + kRowBytes, c.rows - m,
+                         c.columns - n, 0, part);
+      w_settle_sums(part);
+      w_wide_left<0>();
+      w_settle_sums(part);
+      release(ring, spot->stage);
+      promote(part, by[a], acc);
+      read(k + kScalesAhead, &by[a]);
+      spot->pass(1);
+    }
   }
   if constexpr (kInTurn) w_bar_arrive(ring.turn + (1 - team));
 }
