@@ -8,7 +8,15 @@
 namespace wootz {
 namespace {
 
-// Ok: some kernel takes a plain product. The error is why the last one that was asked does not.
+// Ok: some kernel takes it. The error is why those whose names have `expected` in them do not.
+Status computes(const BuildContext& context, const Problem& problem, std::string_view expected) {
+  std::vector<Refusal> refusals;
+  if (any_kernel_for(context, problem, &refusals)) return Status();
+  const auto of_expected = std::find_if(refusals.begin(), refusals.end(),
+                                        [&](const Refusal& r) { return r.kernel.find(expected) != std::string::npos; });
+  return unsupported("{}", of_expected != refusals.end() ? of_expected->reason : "no kernel multiplies them");
+}
+
 Status computes_fp8_products(const BuildContext& context) {
   const Dims square{64, 64};
   Problem p;
@@ -19,14 +27,10 @@ Status computes_fp8_products(const BuildContext& context) {
   p.acc_dtype = DType::kF32;
   p.as<GemmParams>().x_scale = {0.5};
   p.as<GemmParams>().w_scale = {0.5};
-  std::vector<Refusal> refusals;
-  if (any_kernel_for(context, p, &refusals)) return Status();
-  const auto library = std::find_if(refusals.begin(), refusals.end(),
-                                    [](const Refusal& r) { return r.kernel.find("cublaslt") != std::string::npos; });
-  return unsupported("{}", library != refusals.end() ? library->reason : "no kernel multiplies them");
+  return computes(context, p, "cublaslt");
 }
 
-// Ok: some kernel takes a product whose blocks have scales. The error is why the last one that was asked does not.
+// Of which blocks have scales.
 Status computes_blocks(const BuildContext& context) {
   constexpr int64_t kDepth = 256, kBlock = 128, kRows = 64;
   Problem p;
@@ -38,32 +42,28 @@ Status computes_blocks(const BuildContext& context) {
   p.outputs = {probe_tensor(DType::kF32, Dims{kRows, kRows})};
   p.num_main = 4;
   p.acc_dtype = DType::kF32;
-  std::vector<Refusal> refusals;
-  if (any_kernel_for(context, p, &refusals)) return Status();
-  return unsupported("{}", refusals.empty() ? "no kernel multiplies them" : refusals.back().reason);
+  return computes(context, p, "block_gemm");
 }
 
-bool has_fp8(const Graph& graph) {
+bool any_node(const Graph& graph, bool (*is)(const Node&)) {
   for (const Node* node = graph.first(); node != nullptr; node = node->next())
-    if (is_fp8_qdq(*node)) return true;
+    if (is(*node)) return true;
   return false;
 }
 
-bool has_blocks(const Graph& graph) {
-  for (const Node* node = graph.first(); node != nullptr; node = node->next())
-    if (node->is("Dequantize") && is_fp8(node->input(0)->dtype()) && !node->input(0)->is_constant() &&
-        !node->input(1)->is_constant())
-      return true;
-  return false;
+// An activation whose scales inference finds, several of them.
+bool is_dequantize_of_blocks(const Node& node) {
+  return node.is("Dequantize") && is_fp8(node.input(0)->dtype()) && !node.input(0)->is_constant() &&
+         !node.input(1)->is_constant() && node.input(1)->shape().size() > 1;
 }
 
 }  // namespace
 
 void choose_fp8_products(const BuildContext& context, const Graph& graph, PipelineOptions* pipeline) {
-  if (!has_fp8(graph)) return;
+  if (!any_node(graph, is_fp8_qdq)) return;
   if (const Status blocks = computes_blocks(context); !blocks.ok()) {
     pipeline->disabled.insert("fuse_fp8_blocks");
-    if (has_blocks(graph))
+    if (any_node(graph, is_dequantize_of_blocks))
       context.log.info(fmt::format(
           "products of floats of 8 bits whose blocks have scales are computed in wider floats: {}", blocks.message()));
   }

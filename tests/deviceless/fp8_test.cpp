@@ -253,9 +253,25 @@ TEST(DevicelessFp8, BlocksWithScalesOnBothSides) {
       const std::vector<std::byte> bytes = build(b, device);
       const auto products = steps_of(bytes, wootz::Family::kBlockGemm);
       EXPECT_EQ(products.size(), device == std::string_view("h200") ? 1u : 0u) << device;
+      if (products.empty()) {
+        EXPECT_NE(
+            b.logger.infos().find("blocks have scales are computed in wider floats: it needs compute capability 9.0"),
+            std::string::npos)
+            << device << b.logger.infos();
+      }
       for (const wootz::Step& step : products)
         EXPECT_EQ(step.problem.outputs[0].dtype, type == DataType::kFLOAT ? wootz::DType::kF32 : wootz::DType::kBF16);
     }
+}
+
+// Tensor cores sum floats of 8 bits in less than FP32.
+TEST(DevicelessFp8, BlocksWithoutTf32AreOfWiderFloats) {
+  if (const auto found = wootz::cuda::compiler_version(); !found.ok()) GTEST_SKIP() << found.status().to_string();
+  Bench b(1U << static_cast<uint32_t>(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED));
+  blocks(b, DataType::kFLOAT);
+  b.config->clearFlag(BuilderFlag::kTF32);
+  EXPECT_TRUE(steps_of(build(b, "h200"), wootz::Family::kBlockGemm).empty());
+  EXPECT_NE(b.logger.infos().find("computed in wider floats: its sums"), std::string::npos) << b.logger.infos();
 }
 
 TEST(DevicelessFp8, TheFlagIsOfNoUseOnTheProcessor) {

@@ -14,11 +14,10 @@
 // other image; stages: of a sum; each: of a block; tiles_m, tiles, blocks}; at(), ahead() and results() as of
 // gemm/tile.cuh, with kVector of 8. The result has less than 2^31 elements.
 #pragma once
+#include "backends/cuda/kernels/gemm/fed_sums.cuh"
 #include "backends/cuda/kernels/gemm/fed_windows.cuh"
 #include "backends/cuda/kernels/gemm/rescale.cuh"
 
-constexpr int kTeams = 2, kOwnRows = kInTurn ? kRows : kRows / kTeams, kSets = kOwnRows / 64;
-constexpr int kChunks = kColumns / 32;  // of eight columns, that a thread has of a row
 constexpr int kRowBytes = kRows * kLineBytes, kStageBytes = kRowBytes + kColumns * kLineBytes;
 constexpr int kVectors = kSets * 2 * kChunks, kOwn = kVectors / kCluster;  // of a thread; that its block stores of it
 constexpr int kShareBytes = kCluster > 1 ? kOwn * 32 * kTeam : 0;          // that come from a block
@@ -99,66 +98,6 @@ W_FN void feed(const Operands& p, const Constants& c, const Ring& ring) {
 W_FN void release(const Ring& ring, int stage) {
   if (kOneForTeam > 1 || threadIdx.x % kTeam == 0) w_bar_arrive(ring.empty + stage);
 }
-
-typedef float Sums[kSets][kColumns / 8][4];
-
-// A thread's rows of a set, and whether they are there.
-struct Own {
-  int row[2];
-  bool in[2];
-};
-W_FN Own own_of(const Constants& c, int first) {
-  Own own;
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    const int row = first + threadIdx.x / 32 % 4 * 16 + half * 8 + threadIdx.x % 32 / 4;
-    own.in[half] = row < c.rows;
-    own.row[half] = own.in[half] ? row : 0;
-  }
-  return own;
-}
-W_FN int column_of(int n, int chunk) { return n + chunk * 32 + threadIdx.x % 4 * 8; }
-
-// What a stage's sums are multiplied by, with kBlocks: a scale of each row, and of columns one (kOneScale) or each.
-struct Scales {
-  float rows[kBlocks ? kSets : 1][2], one;
-  Pack<float, 8> columns[kBlocks && !kOneScale ? kChunks : 1];
-};
-W_FN void read_scales(const Operands& p, const Constants& c, int m, int n, int stage, Scales* to) {
-  if constexpr (kBlocks) {
-    if constexpr (kOneScale) to->one = column_scale(p, c, n, stage);
-#pragma unroll
-    for (int i = 0; i < kSets; ++i) {
-      const Own own = own_of(c, m + i * 64);
-#pragma unroll
-      for (int half = 0; half < 2; ++half) to->rows[i][half] = row_scale(p, c, own.row[half], stage);
-    }
-#pragma unroll
-    for (int chunk = 0; chunk < kChunks && !kOneScale; ++chunk) {
-      const int column = column_of(n, chunk);
-      to->columns[chunk] = column_scales(p, c, column < c.columns ? column : 0, stage);
-    }
-  }
-}
-W_FN void promote(const Sums& part, const Scales& by, Sums& acc) {
-#pragma unroll
-  for (int i = 0; i < kSets; ++i)
-#pragma unroll
-    for (int e = 0; e < kColumns / 8; ++e)
-#pragma unroll
-      for (int v = 0; v < 4; ++v) {
-        if constexpr (kBlocks) {
-          const float row = by.rows[i][v / 2];
-          acc[i][e][v] +=
-              part[i][e][v] * (row * (kOneScale ? by.one : by.columns[kOneScale ? 0 : e / 4].v[e % 4 * 2 + v % 2]));
-        } else {
-          acc[i][e][v] += part[i][e][v];
-        }
-      }
-}
-
-// A stage takes less time than its scales take to come from memory: they are asked for so many stages ahead.
-constexpr int kScalesAhead = !kBlocks ? 1 : kOneScale ? 4 : 2;
 
 // Sums of each stage on tensor cores, and of all stages in registers.
 W_FN void multiply_promoted(const Operands& p, const Constants& c, const Ring& ring, int team, int m, int n, Spot* spot,
