@@ -30,7 +30,7 @@ Status computes_fp8_products(const BuildContext& context) {
   return computes(context, p, "cublaslt");
 }
 
-// Of which blocks have scales.
+// Of which blocks have scales. Their only kernels sum as tensor cores do, whatever the result's type.
 Status computes_blocks(const BuildContext& context) {
   constexpr int64_t kDepth = 256, kBlock = 128, kRows = 64;
   Problem p;
@@ -42,7 +42,9 @@ Status computes_blocks(const BuildContext& context) {
   p.outputs = {probe_tensor(DType::kF32, Dims{kRows, kRows})};
   p.num_main = 4;
   p.acc_dtype = DType::kF32;
-  return computes(context, p, "block_gemm");
+  WOOTZ_RETURN_IF_ERROR(computes(context, p, "block_gemm"));
+  if (context.limits.tf32) return Status();
+  return unsupported("TF32 is not allowed, and tensor cores sum these in some 14 bits");
 }
 
 bool any_node(const Graph& graph, bool (*is)(const Node&)) {

@@ -59,7 +59,7 @@ void add_cuda(std::vector<KernelLine>* lines) {
                       .rows_in = rows_in,
                       .or_planes = or_planes,
                       .tf32 = entry.tf32,
-                      .short_sums = entry.short_sums});
+                      .short_sums = entry.short_sums || entry.family == Family::kBlockGemm});
   }
 }
 
