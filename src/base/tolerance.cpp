@@ -1,7 +1,10 @@
 #include "base/tolerance.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstring>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -204,17 +207,43 @@ double largest_magnitude(const HostTensor& tensor) {
   return most;
 }
 
-int64_t first_non_finite(const HostTensor& tensor) {
-  if (!is_float(tensor.dtype())) return -1;
-  const int64_t count = tensor.volume();
-  if (tensor.dtype() == DType::kF32) {
-    const std::span<const float> values = tensor.as<float>();
-    const auto found = std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); });
-    return found == values.end() ? -1 : found - values.begin();
+namespace {
+
+// The first with all bits of the exponent; -1: none.
+template <typename Bits>
+int64_t first_of_exponent(const HostTensor& tensor, Bits exponent) {
+  const auto* const bytes = static_cast<const std::byte*>(tensor.data());
+  for (int64_t i = 0; i < tensor.volume(); ++i) {
+    Bits value;
+    std::memcpy(&value, bytes + static_cast<size_t>(i) * sizeof value, sizeof value);
+    if ((value & exponent) == exponent) return i;
   }
-  for (int64_t i = 0; i < count; ++i)
-    if (!std::isfinite(tensor.get_f64(i))) return i;
   return -1;
+}
+
+// Types of 8 bits have their infinities and NaN at codes of their own.
+int64_t first_of_codes(const HostTensor& tensor) {
+  std::array<uint8_t, 256> codes;
+  std::iota(codes.begin(), codes.end(), uint8_t{0});
+  const HostTensor values = HostTensor::wrap(tensor.dtype(), {256}, codes.data(), nullptr);
+  std::array<bool, 256> finite;
+  for (size_t i = 0; i < finite.size(); ++i) finite[i] = std::isfinite(values.get_f64(static_cast<int64_t>(i)));
+  const auto* const begin = static_cast<const uint8_t*>(tensor.data());
+  const auto* const end = begin + tensor.volume();
+  const auto* const found = std::find_if(begin, end, [&](uint8_t code) { return !finite[code]; });
+  return found == end ? -1 : found - begin;
+}
+
+}  // namespace
+
+int64_t first_non_finite(const HostTensor& tensor) {
+  switch (tensor.dtype()) {
+    case DType::kF64: return first_of_exponent<uint64_t>(tensor, uint64_t{0x7ff} << 52);
+    case DType::kF32: return first_of_exponent<uint32_t>(tensor, 0x7f800000u);
+    case DType::kF16: return first_of_exponent<uint16_t>(tensor, 0x7c00);
+    case DType::kBF16: return first_of_exponent<uint16_t>(tensor, 0x7f80);
+    default: return is_float(tensor.dtype()) && dtype_bits(tensor.dtype()) == 8 ? first_of_codes(tensor) : -1;
+  }
 }
 
 double rounding_slack(const PointwiseExpr& expr, size_t output) {

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <vector>
 
 namespace wootz {
 namespace {
@@ -94,6 +97,37 @@ TEST(Compare, NonFiniteValuesMustMatch) {
     EXPECT_FALSE(within(d, 1e9));
     EXPECT_EQ(d.worst_index, 1);
   }
+}
+
+// Every code of the types of 8 and 16 bits, and what is next to infinity of the wider ones.
+template <typename Bits>
+void expect_first_non_finite(DType type, const std::vector<Bits>& codes) {
+  int64_t found = 0;
+  for (const Bits code : codes) {
+    const std::array<Bits, 3> bits{0, 0, code};
+    const HostTensor t = HostTensor::wrap(type, {3}, bits.data(), nullptr);
+    const bool finite = std::isfinite(t.get_f64(2));
+    ASSERT_EQ(first_non_finite(t), finite ? -1 : 2) << dtype_name(type) << " " << uint64_t{code};
+    found += !finite;
+  }
+  EXPECT_GT(found, 0) << dtype_name(type);
+}
+
+template <typename Bits>
+std::vector<Bits> all_codes() {
+  std::vector<Bits> codes(size_t{1} << (8 * sizeof(Bits)));
+  std::iota(codes.begin(), codes.end(), Bits{0});
+  return codes;
+}
+
+TEST(FirstNonFinite, IsTheOneWhoseValueIs) {
+  for (const DType type : {DType::kF8E4M3, DType::kF8E4M3Fnuz, DType::kF8E5M2, DType::kF8E5M2Fnuz, DType::kF8E8M0})
+    expect_first_non_finite(type, all_codes<uint8_t>());
+  for (const DType type : {DType::kF16, DType::kBF16}) expect_first_non_finite(type, all_codes<uint16_t>());
+  expect_first_non_finite<uint32_t>(DType::kF32, {0x7f7fffffu, 0x7f800000u, 0xff800000u, 0x7f800001u, 0x80000001u});
+  constexpr uint64_t kInfinity = uint64_t{0x7ff} << 52;
+  expect_first_non_finite<uint64_t>(DType::kF64, {kInfinity - 1, kInfinity, kInfinity + 1, ~uint64_t{0}, 1});
+  EXPECT_EQ(first_non_finite(HostTensor::from<int32_t>(std::vector<int32_t>{-1, 0x7f800000}, {2})), -1);
 }
 
 TEST(Compare, ZerosAndOverflow) {

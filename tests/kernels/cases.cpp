@@ -26,7 +26,7 @@ std::vector<Dims> output_dims(const KernelCase& c) {
   return dims;
 }
 
-std::string disagreement(const KernelCase& c, const std::vector<HostTensor>& actual, double more) {
+std::string disagreement(const KernelCase& c, const std::vector<HostTensor>& actual, const Leniency& more) {
   const Problem& p = c.problem;
   if (actual.size() != c.expected.size())
     return fmt::format("{} outputs instead of {}", actual.size(), c.expected.size());
@@ -35,10 +35,10 @@ std::string disagreement(const KernelCase& c, const std::vector<HostTensor>& act
     const HostTensor &got = actual[o], &want = c.expected[o];
     if (!want.valid() || !got.valid()) continue;
     auto [tolerance, slack] = allowance_for(p, o, want.dtype(), longest);
-    tolerance = std::max(tolerance, c.tolerance) + more;
+    tolerance = std::max(tolerance, c.tolerance) + more.tolerance;
     Difference d = compare_by_place(got, want);
     if (!within(d, tolerance) && is_float(want.dtype()))
-      d = compare_by_place(got, want, cancellation_noise(p, c.inputs));
+      d = compare_by_place(got, want, more.noise * cancellation_noise(p, c.inputs));
     if (within(d, tolerance, slack)) continue;
     const bool comparable = may_jump(p) && !d.shape_mismatch;
     if (comparable && share_apart(got, want, slack + tolerance * d.scale) <= kMayStray) continue;

@@ -34,8 +34,12 @@ class CaseSet {
 
 // Extents of the results; empty where one is omitted.
 std::vector<Dims> output_dims(const KernelCase& c);
-// Empty when the results are right; otherwise where and how far they are not. `more`: what is let pass beyond what the
-// types and the length of the sum say.
-std::string disagreement(const KernelCase& c, const std::vector<HostTensor>& actual, double more = 0);
+// What is let pass beyond what the types and the length of the sum say.
+struct Leniency {
+  double tolerance = 0;  // as a part of the results
+  double noise = 1;      // so many times what cancellation leaves of the sums' terms
+};
+// Empty when the results are right; otherwise where and how far they are not.
+std::string disagreement(const KernelCase& c, const std::vector<HostTensor>& actual, const Leniency& more = {});
 
 }  // namespace wootz::kernels

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "backend/chain_sum.h"
+#include "backend/quantized.h"
 #include "base/tolerance.h"
 
 namespace wootz {
@@ -111,6 +112,15 @@ double largest_scale(const Problem& product, const std::vector<HostTensor>& inpu
   return largest_magnitude(inputs[2]) * std::fabs(gemm.alpha);
 }
 
+double largest_of(const Floats& scales) { return scales.empty() ? 0 : *std::max_element(scales.begin(), scales.end()); }
+
+// What values of a grid are multiplied by once they are summed, at most.
+double grid_scale(const Problem& problem) {
+  const Grids grids = grids_of(problem);
+  return (grids.x_scale->empty() ? 1 : largest_of(*grids.x_scale)) *
+         (grids.w_scale->empty() ? 1 : largest_of(*grids.w_scale));
+}
+
 double finite(double noise) { return std::isfinite(noise) ? noise : 0; }
 
 // What rounds a product to 16 bits before its expression reads it, where a kernel goes on in FP32: the expression may
@@ -170,8 +180,6 @@ double longest_filter(const HostTensor& w, bool sum) {
   }
   return sum ? most : std::sqrt(most);
 }
-
-double largest_of(const Floats& scales) { return scales.empty() ? 0 : *std::max_element(scales.begin(), scales.end()); }
 
 // In 8 bits, a mean and a hidden value next to a half may be rounded to either side.
 double gate_steps(const SqueezeExciteParams& gate, const HostTensor& w1, const HostTensor& w2) {
@@ -264,7 +272,7 @@ double cancellation_noise(const Problem& problem, const std::vector<HostTensor>&
     case Family::kNorm: return norm_noise(problem, inputs);
     case Family::kGemm:
       return inputs.size() > 1 && inputs[1].valid()
-                 ? std::max(noise(2, longest_sum(problem)) * largest_scale(problem, inputs),
+                 ? std::max(noise(2, longest_sum(problem)) * largest_scale(problem, inputs) * grid_scale(problem),
                             rounded_product_noise(problem, inputs))
                  : 0;
     case Family::kChain:
@@ -272,7 +280,8 @@ double cancellation_noise(const Problem& problem, const std::vector<HostTensor>&
           {normed_product_noise(problem, inputs), gated_noise(problem, inputs), convolved_noise(problem, inputs)});
     case Family::kAttention: return weights_noise(problem, inputs);
     case Family::kSqueezeExcite: return gate_noise(problem, longest_means(inputs[0]), std::span(inputs).subspan(1));
-    case Family::kConv: return inputs.size() > 1 && inputs[1].valid() ? noise(2, longest_sum(problem)) : 0;
+    case Family::kConv:
+      return inputs.size() > 1 && inputs[1].valid() ? noise(2, longest_sum(problem)) * grid_scale(problem) : 0;
     default: return 0;
   }
 }

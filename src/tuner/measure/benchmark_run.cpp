@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/tolerance.h"
 #include "tuner/layout/relayout.h"
 
 namespace wootz {
@@ -139,35 +140,16 @@ Status BenchmarkRun::run() const {
   return run_call(*call_, {inputs.data(), outputs_.data(), workspace_, nullptr, stream_}, state_.get());
 }
 
-namespace {
-
-// Exponents of all ones.
-template <typename Bits>
-bool all_finite(const std::vector<std::byte>& bytes, Bits exponent) {
-  Bits value;
-  for (size_t i = 0; i + sizeof value <= bytes.size(); i += sizeof value) {
-    std::memcpy(&value, bytes.data() + i, sizeof value);
-    if ((value & exponent) == exponent) return false;
-  }
-  return true;
-}
-
-}  // namespace
-
 Result<bool> BenchmarkRun::finite() const {
   if (stream_ != nullptr) WOOTZ_RETURN_IF_ERROR(stream_->synchronize());
   for (size_t o = 0; o < outputs_.size(); ++o) {
     const DType type = problem_->outputs[o].dtype;
     if (outputs_[o] == nullptr || !is_float(type)) continue;
-    if (type != DType::kF64 && !is_model_float(type)) return false;
     std::vector<std::byte> bytes(layout_bytes(problem_->outputs[o].layout, type, output_dims_[o]));
     WOOTZ_RETURN_IF_ERROR(device_->copy(bytes.data(), outputs_[o], bytes.size(), stream_));
     if (stream_ != nullptr) WOOTZ_RETURN_IF_ERROR(stream_->synchronize());
-    const bool finite = type == DType::kF64   ? all_finite<uint64_t>(bytes, uint64_t{0x7ff} << 52)
-                        : type == DType::kF32 ? all_finite<uint32_t>(bytes, 0x7f800000u)
-                        : type == DType::kF16 ? all_finite<uint16_t>(bytes, 0x7c00)
-                                              : all_finite<uint16_t>(bytes, 0x7f80);
-    if (!finite) return false;
+    const auto places = static_cast<int64_t>(bytes.size() * 8) / dtype_bits(type);
+    if (first_non_finite(HostTensor::wrap(type, {places}, bytes.data(), nullptr)) >= 0) return false;
   }
   return true;
 }
