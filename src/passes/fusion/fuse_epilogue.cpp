@@ -2,6 +2,7 @@
 // epilogue: the result is finished while it is still in registers or cache.
 #include <tuple>
 
+#include "base/fp8.h"
 #include "ops/infer.h"
 #include "passes/pass.h"
 #include "passes/support/places.h"
@@ -20,7 +21,8 @@ bool is_heavy(const Node& node) {
 // middle of its epilogue while the other one is written in full. Then the last one, for its other operands exist by
 // then.
 std::tuple<bool, bool, int> rank_of(const Node& producer, const Places& places) {
-  return {is_heavy(producer), !is_int8(producer.output()->dtype()), places.at(&producer)};
+  const DType type = producer.output()->dtype();
+  return {is_heavy(producer), !is_int8(type) && !is_fp8(type), places.at(&producer)};
 }
 
 Node* producer_to_fuse(const Node& pointwise, const Places& places) {

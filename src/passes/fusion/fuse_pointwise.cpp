@@ -4,6 +4,7 @@
 #include <bit>
 #include <unordered_map>
 
+#include "base/fp8.h"
 #include "ops/infer.h"
 #include "ops/registry.h"
 #include "ops/support/pointwise.h"
@@ -61,28 +62,52 @@ Fused normalize(const PointwiseExpr& expr, const std::vector<Value*>& values) {
   return out;
 }
 
-// Whether the value is the 8-bit end of a tree that stands on a convolution or GEMM. That one takes the tree as its
-// epilogue and writes 8 bits; its reader then starts from them. (Taken into the reader, the tree would have to read
-// f32.)
-bool ends_in_bytes(const Value* value) {
-  if (value->dtype() != DType::kU8 && value->dtype() != DType::kI8) return false;
+bool multiplies(const Node& node) {
+  return node.op().lowering == Lowering::kConv || node.op().lowering == Lowering::kGemm;
+}
+
+// The convolution or GEMM that could take the pointwise tree which ends in the value as its epilogue; null: there is
+// none.
+const Node* product_below(const Value* value) {
+  if (value->producer() == nullptr) return nullptr;
   std::vector<const Node*> tree{value->producer()};
   for (size_t i = 0; i < tree.size() && i < kMaxInstructions; ++i) {
     for (const Value* operand : tree[i]->inputs()) {
       const Node* below = operand == nullptr ? nullptr : operand->producer();
       if (below == nullptr || only_user(operand) != tree[i] || !(operand->shape() == value->shape())) continue;
-      if (below->op().lowering == Lowering::kConv || below->op().lowering == Lowering::kGemm) return true;
+      if (multiplies(*below)) return below;
       if (is_pointwise(*below)) tree.push_back(below);
     }
   }
-  return false;
+  return nullptr;
 }
 
-// Whether the tree rooted at the operand may be pulled into its reader.
-bool may_absorb(const Value* operand, const Node* reader) {
+// Whether another operand of the reader is a product's result that it could be the epilogue of.
+bool has_rival(const Value* value, const std::vector<Value*>& operands, const Node* reader) {
+  return std::any_of(operands.begin(), operands.end(), [&](const Value* other) {
+    const Node* const made = other->producer();
+    if (other == value || made == nullptr || only_user(other) != reader || !(other->shape() == value->shape()))
+      return false;
+    return multiplies(*made) || (is_pointwise(*made) && product_below(other) != nullptr);
+  });
+}
+
+// Whether the value is the 8-bit end of a tree that stands on a convolution or GEMM. That one takes the tree as its
+// epilogue and writes 8 bits; its reader then starts from them. (Taken into the reader, the tree would have to read
+// f32.) Floats of 8 bits are only written by what reads such, and where the reader has another product to stand on.
+bool ends_in_bytes(const Value* value, const std::vector<Value*>& operands, const Node* reader) {
+  if (!is_int8(value->dtype()) && !is_fp8(value->dtype())) return false;
+  const Node* const product = product_below(value);
+  if (product == nullptr || is_int8(value->dtype())) return product != nullptr;
+  return is_fp8(product->input(0)->dtype()) && has_rival(value, operands, reader);
+}
+
+// Whether the tree rooted at the operand, one of these, may be pulled into its reader.
+bool may_absorb(const Value* operand, const std::vector<Value*>& operands, const Node* reader) {
   const Node* producer = operand->producer();
   if (producer == nullptr || !is_pointwise(*producer) || producer->num_outputs() != 1) return false;
-  if (only_user(operand) != reader || only_shape_values(*producer) || ends_in_bytes(operand)) return false;
+  if (only_user(operand) != reader || only_shape_values(*producer)) return false;
+  if (ends_in_bytes(operand, operands, reader)) return false;
   // A smaller result that is broadcast would be computed again and again.
   return operand->shape() == reader->output()->shape();
 }
@@ -106,7 +131,7 @@ Result<Node*> fuse_at(Graph& graph, Node* node) {
   std::vector<Node*> absorbed;
   for (size_t k = 0; k < fused.operands.size();) {
     Value* operand = fused.operands[k];
-    if (!may_absorb(operand, node)) {
+    if (!may_absorb(operand, fused.operands, node)) {
       ++k;
       continue;
     }

@@ -2,11 +2,25 @@
 
 #include <algorithm>
 #include <random>
+#include <span>
 
 #include "backend/sparsity.h"
 #include "base/two_of_four.h"
 
 namespace wootz {
+namespace {
+
+// Values of a type of 8 bits are rounded element by element, slowly: some thousands are, and drawn from.
+Status fill_with_codes(HostTensor* tensor, std::mt19937_64& rng) {
+  constexpr int64_t kDrawn = 4096;
+  WOOTZ_ASSIGN_OR_RETURN(HostTensor drawn, HostTensor::allocate(tensor->dtype(), Dims{kDrawn}));
+  for (int64_t i = 0; i < kDrawn; ++i) drawn.set_f64(i, (2.0 * static_cast<double>(i) + 1) / kDrawn - 1);
+  const std::span<const uint8_t> codes = drawn.as<uint8_t>();
+  for (uint8_t& code : tensor->as_mutable<uint8_t>()) code = codes[rng() >> 52];
+  return {};
+}
+
+}  // namespace
 
 Result<HostTensor> random_tensor(DType dtype, const Dims& dims, uint64_t seed, int64_t index_bound) {
   WOOTZ_ASSIGN_OR_RETURN(HostTensor tensor, HostTensor::allocate(dtype, dims));
@@ -19,6 +33,10 @@ Result<HostTensor> random_tensor(DType dtype, const Dims& dims, uint64_t seed, i
     return tensor;
   }
   const DTypeInfo& info = dtype_info(dtype);
+  if (info.is_float && info.bits == 8 && dtype != DType::kF8E8M0) {
+    WOOTZ_RETURN_IF_ERROR(fill_with_codes(&tensor, rng));
+    return tensor;
+  }
   const int64_t top = info.bits >= 32 ? std::max<int64_t>(1, index_bound) : int64_t{1} << std::min(info.bits - 1, 5);
   const int64_t low = info.bits < 32 && info.is_signed ? -top : 0;
   for (int64_t i = 0; i < count; ++i) {

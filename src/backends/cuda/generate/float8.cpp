@@ -3,6 +3,7 @@
 #include "backends/cuda/generate/float8.h"
 
 #include <algorithm>
+#include <span>
 
 #include "backend/operand_dims.h"
 #include "backends/cuda/generate/expression.h"
@@ -135,7 +136,15 @@ Status generate_float8_fed(const Problem& p, const BindArgs& args, size_t tile, 
 double estimate_float8_fed(const Problem& p, size_t tile) {
   const std::vector<Dims> in = operand_dims(p.inputs), out = operand_dims(p.outputs);
   const Result<FedProduct> fed = describe_fed_float8(p, {in, out, {}});
-  return fed.ok() ? estimate_fed_tile(p, *fed, kFloat8FedTiles, tile) : 0;
+  if (!fed.ok()) return 0;
+  // Among the tiles that may, which for results in 8 bits are those that promote nothing.
+  const std::span<const FedTile> all(kFloat8FedTiles);
+  const auto promoted = std::find_if(all.begin(), all.end(), [](const FedTile& t) { return t.promoted; });
+  const auto plain = static_cast<size_t>(promoted - all.begin());
+  const bool in_8_bits = is_fp8(p.outputs[0].dtype);
+  if (in_8_bits == (tile >= plain)) return 0;
+  return in_8_bits ? estimate_fed_tile(p, *fed, all.first(plain), tile)
+                   : estimate_fed_tile(p, *fed, all.subspan(plain), tile - plain);
 }
 
 }  // namespace wootz::cuda
