@@ -185,9 +185,8 @@ std::string cast_saturated(const Operation& o) {
   const DType to = o.in.type;
   const std::string a = o.operand(0);
   if (!is_float(to)) return fmt::format("w_sat<{}>({})", o.type, a);
-  if (is_small(to))
-    return fmt::format("w_small<{}>((float)({}), true){}", small_type(to), rounded_operand(o),
-                       stays_stored(o.in) ? "" : ".value()");
+  if (stays_stored(o.in)) return fmt::format("(float)({})", rounded_operand(o));
+  if (is_small(to)) return fmt::format("w_small<{}>((float)({}), true).value()", small_type(to), rounded_operand(o));
   if (to == DType::kF16) return fmt::format("w_round_to<f16>(w_clip<float>((float){}, -65504.0f, 65504.0f))", a);
   if (to == DType::kBF16)
     return fmt::format("w_round_to<bf16>(w_clip<float>((float){0}, -{1:.9g}f, {1:.9g}f))", a, 0x1.fep127);
@@ -205,8 +204,8 @@ Result<std::string> quantized(const Operation& o) {
   std::string value = fmt::format("(float)((double)({} / {}) + (double){})", a, b, c);
   if (zero.op == PwOp::kConst && zero.imm0 == 0)  // of -0 makes 0, as with the addition above
     value = fmt::format("{} / {} + 0.0f", a, b);
-  if (is_small(to))
-    return fmt::format("w_small<{}>({}, true){}", small_type(to), value, stays_stored(o.in) ? "" : ".value()");
+  if (stays_stored(o.in)) return value;
+  if (is_small(to)) return fmt::format("w_small<{}>({}, true).value()", small_type(to), value);
   if (const PwInstr& of = o.expr.code[o.in.a];
       o.by_ordinary() && dtype_bits(to) == 8 && of.op == PwOp::kRelu && of.type == DType::kF32 && o.is_zero(o.in.c))
     return fmt::format("w_quantize_positive_by<{}>({}, {})", o.type, o.values[of.a], b);
@@ -278,7 +277,10 @@ bool has_even_inverse(double scale) {
 Result<ExpressionText> expression_text(const PointwiseExpr& expr, const std::vector<std::string>& inputs,
                                        const ExpressionRules& rules) {
   ExpressionText text;
-  if (expr.empty() && !inputs.empty()) text.results.push_back(inputs[0]);
+  if (expr.empty() && !inputs.empty()) {
+    text.results.push_back(inputs[0]);
+    text.given.emplace_back();
+  }
   std::vector<std::string> values;
   for (const PwInstr& in : expr.code) {
     const char* type = register_type(in.type);
@@ -292,13 +294,19 @@ Result<ExpressionText> expression_text(const PointwiseExpr& expr, const std::vec
     }
     values.push_back(fmt::format("t{}", values.size()));
     if (stays_stored(in)) {
-      text.lines += fmt::format("  const {} {}_stored = {};\n", storage_type(in.type), values.back(), value);
-      value = values.back() + "_stored.value()";
+      const std::string& name = values.back();
+      text.lines +=
+          fmt::format("  const float {0}_given = {1};\n  const {2} {0}_stored = w_small<{2}>({0}_given, true);\n", name,
+                      value, storage_type(in.type));
+      value = name + "_stored.value()";
     }
     text.lines += fmt::format("  const {} {} = {};\n", type, values.back(), value);
   }
-  for (const uint16_t out : expr.outputs)
-    text.results.push_back(values[out] + (stays_stored(expr.code[out]) ? "_stored" : ""));
+  for (const uint16_t out : expr.outputs) {
+    const bool stored = stays_stored(expr.code[out]);
+    text.results.push_back(values[out] + (stored ? "_stored" : ""));
+    text.given.push_back(stored ? values[out] + "_given" : "");
+  }
   return text;
 }
 

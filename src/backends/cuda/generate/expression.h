@@ -22,15 +22,18 @@ bool has_even_inverse(double scale);
 
 // `ordinary`: so many operands, the last, are constants, of which is_ordinary_scale() says yes where they are scales.
 // `as_floats`: of operands of bytes, what they are as floats, where that is less work than to convert the byte.
+// `in_words`: eight results of 8-bit floats may be given as two words.
 struct ExpressionRules {
   Products products = Products::kFused;
   size_t ordinary = 0;
   std::vector<std::string> as_floats = {};
+  bool in_words = false;
 };
 
 struct ExpressionText {
   std::string lines;                 // a constant for each value: t0, t1, ...
   std::vector<std::string> results;  // in their register types, or, of 8-bit floats, as they are stored: Put takes both
+  std::vector<std::string> given;    // what a result of 8-bit floats is rounded from, saturating; empty: it is another
 };
 // `inputs[k]`: source of operand k in its register type. Of an empty expression, the first is the result. Errors: a
 // type or operation that has no form here.

@@ -306,9 +306,9 @@ Status write_fed(const Problem& problem, const FedProduct& p, const FedTile& til
   write_views(p, type, tile, &source);
   write_scales(p.images[0], &source);
   write_block_scales(p, &source);
-  WOOTZ_RETURN_IF_ERROR(
-      write_by_eight(p.reads.problem, {p.reads.dims, p.reads.made, {}}, p.b().columns,
-                     {.w = p.reads.w, .bias = p.bias, .halves_ahead = true, .wide = p.blocks.has_value()}, &source));
+  WOOTZ_RETURN_IF_ERROR(write_by_eight(
+      p.reads.problem, {p.reads.dims, p.reads.made, {}}, p.b().columns,
+      {.w = p.reads.w, .bias = p.bias, .halves_ahead = true, .wide = p.blocks.has_value(), .in_words = true}, &source));
   source.code(wide_product(tile.columns, type, w));
   LaunchSize size;
   size.grid_x = static_cast<unsigned>(blocks_of(p, tile));

@@ -162,12 +162,14 @@ Status KernelSource::epilogue(const Problem& p, DType type, std::string_view par
 Status KernelSource::results(const PointwiseExpr& expr, std::string_view parameters, const std::string& reads,
                              const std::vector<std::string>& inputs, const ExpressionRules& rules) {
   WOOTZ_ASSIGN_OR_RETURN(const ExpressionText text, expression_text(expr, inputs, rules));
-  code(fmt::format("W_FN Pack<Y, kVector> results(const Operands& p, const Constants& c, {}) {{\n{}", parameters,
-                   reads));
+  const bool in_words = rules.in_words && !text.given[0].empty();
   code(
-      fmt::format("  Pack<Y, kVector> z;\n#pragma unroll\n  for (int k = 0; k < kVector; ++k) {{\n{}"
-                  "  z.v[k] = Put<Y>::to({});\n  }}\n  return z;\n}}\n",
-                  text.lines, text.results[0]));
+      fmt::format("typedef Pack<{}> Stored;\n"
+                  "W_FN Stored results(const Operands& p, const Constants& c, {}) {{\n{}  Pack<{}, kVector> z;\n"
+                  "#pragma unroll\n  for (int k = 0; k < kVector; ++k) {{\n{}  z.v[k] = {};\n  }}\n  return {};\n}}\n",
+                  in_words ? "u32, kVector / 4" : "Y, kVector", parameters, reads, in_words ? "float" : "Y", text.lines,
+                  in_words ? text.given[0] : fmt::format("Put<Y>::to({})", text.results[0]),
+                  in_words ? "w_small_words<Y>(z)" : "z"));
   return Status();
 }
 

@@ -159,10 +159,10 @@ std::string read_at(const Operand& o, std::string* reads) {
 
 // results(): the bias, then the expression, whose constants are the `extras`.
 Status write_results(const Operands& operands, const PointwiseExpr& epilogue, size_t extras, bool rounded,
-                     KernelSource* source) {
+                     bool in_words, KernelSource* source) {
   std::vector<std::string> names, inputs{"a[k]"};
   std::string reads;
-  ExpressionRules rules{rounded ? Products::kRounded : Products::kFused, extras, {""}};
+  ExpressionRules rules{rounded ? Products::kRounded : Products::kFused, extras, {""}, in_words};
   for (const Operand& o : operands.all) {
     names.push_back(o.name);
     source->number(o.name + "_along", o.along);
@@ -296,7 +296,7 @@ Status write_by_eight(const Problem& p, const BindArgs& args, int64_t columns, c
   operands.halves_ahead = how.halves_ahead;
   source->fixed("kVector", operands.vector);
   add_operands(p, how.w, how.bias, source);
-  return write_results(operands, p.epilogue, 0, how.rounded, source);
+  return write_results(operands, p.epilogue, 0, how.rounded, how.in_words, source);
 }
 
 Status write_tile(const Problem& p, const BindArgs& args, const TileProduct& b, const Tile& given,
@@ -337,7 +337,7 @@ Status write_tile(const Problem& p, const BindArgs& args, const TileProduct& b, 
   add_reads_and_results(b, &source);
   WOOTZ_RETURN_IF_ERROR(add_norm(b, how.step, operands, &source));
   source.walk("Matrices", "matrices", b.matrices, {"x", "w"});
-  WOOTZ_RETURN_IF_ERROR(write_results(operands, epilogue, extras.size(), how.rounded, &source));
+  WOOTZ_RETURN_IF_ERROR(write_results(operands, epilogue, extras.size(), how.rounded, false, &source));
   LaunchSize size;
   size.block = static_cast<unsigned>(tile.threads());
   size.shared = static_cast<unsigned>(tile.bytes() + early * tile.rows * tile.columns);

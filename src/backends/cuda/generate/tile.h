@@ -86,13 +86,14 @@ void add_wholes(const TileProduct& product, const Tile& tile, bool arguments, Ke
 // What a kernel does with eight sums of neighbouring columns: the operands behind x and w, at(), ahead() and results()
 // as gemm/tile.cuh has them. `rounded`: as above; `w`: operand of the step behind which those of the problem are;
 // `bias`: that of the bias, where it is not the next one; `halves_ahead`: operands of 16 bits are read by ahead() too;
-// `wide`: eight floats are stored and read as well, by 16 bytes twice.
+// `wide`: eight floats are stored and read as well, by 16 bytes twice; `in_words`: as in ExpressionRules.
 // Errors: results that are not stored by eight.
 struct EightWriting {
   bool rounded = false;
   int w = 1, bias = -1;
   bool halves_ahead = false;
   bool wide = false;
+  bool in_words = false;
 };
 Status write_by_eight(const Problem& problem, const BindArgs& args, int64_t columns, const EightWriting& how,
                       KernelSource* source);

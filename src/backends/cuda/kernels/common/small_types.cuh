@@ -3,28 +3,28 @@
 #include "backends/cuda/kernels/common/types.cuh"
 
 // The device's own conversions (PTX ISA, cvt with .e4m3x2 and .e5m2x2, of which one half is used): what is too large
-// becomes the largest. A fifth of the instructions of those below.
+// becomes the largest. A fifth of the instructions of those below. A conversion takes as long for one half as for both.
 #if !defined(WOOTZ_ON_HOST) && \
     (__CUDA_ARCH__ >= 900 || (__CUDA_ARCH__ >= 890 && __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1201))
 #define W_CONVERTS_FLOAT8
 template <int EXPONENT>
-W_FN u8 w_float8(float v) {
+W_FN u16 w_float8_pair(float low, float high) {
   u16 pair;
   if constexpr (EXPONENT == 4)
-    asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(0.0f), "f"(v));
+    asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(high), "f"(low));
   else
-    asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(0.0f), "f"(v));
-  return (u8)pair;
+    asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(high), "f"(low));
+  return pair;
 }
-
+// As halves.
 template <int EXPONENT>
-W_FN float w_float8_value(u8 x) {
+W_FN u32 w_float8_values(u16 pair) {
   u32 halves;
   if constexpr (EXPONENT == 4)
-    asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(halves) : "h"((u16)x));
+    asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(halves) : "h"(pair));
   else
-    asm("cvt.rn.f16x2.e5m2x2 %0, %1;" : "=r"(halves) : "h"((u16)x));
-  return w_h2f((u16)halves);
+    asm("cvt.rn.f16x2.e5m2x2 %0, %1;" : "=r"(halves) : "h"(pair));
+  return halves;
 }
 #endif
 
@@ -37,7 +37,7 @@ struct Small {
     const int total = E + M;
 #ifdef W_CONVERTS_FLOAT8
     if constexpr (E + B == 11 || E + B == 20)  // E4M3, E5M2
-      if (saturate) return w_float8<E>(v);
+      if (saturate) return (u8)w_float8_pair<E>(v, 0.0f);
 #endif
     const u32 bits = w_f2bits(v), sign = bits >> 31 << total, size = bits & 0x7fffffffu;
     if (v != v) return (u8)(KIND == 3 ? 1 << total : KIND == 2 ? 0x80 : sign | ((1 << total) - 1));
@@ -55,7 +55,7 @@ struct Small {
   W_M float value() const {
     const int total = E + M;
 #ifdef W_CONVERTS_FLOAT8
-    if constexpr (E + B == 11 || E + B == 20) return w_float8_value<E>(x);
+    if constexpr (E + B == 11 || E + B == 20) return w_h2f((u16)w_float8_values<E>(x));
 #endif
     const u32 size = x & ((1u << total) - 1);
     const bool negative = x >> total & 1;
@@ -75,6 +75,14 @@ typedef Small<4, 3, 7, 0x7e, 0> f8e4m3;
 typedef Small<4, 3, 8, 0x7f, 2> f8e4m3fnuz;
 typedef Small<5, 2, 15, 0x7b, 1> f8e5m2;
 typedef Small<5, 2, 16, 0x7f, 2> f8e5m2fnuz;
+
+// Of what the device converts; 0: of other types.
+template <class T>
+constexpr int kExponent = 0;
+template <>
+constexpr int kExponent<f8e4m3> = 4;
+template <>
+constexpr int kExponent<f8e5m2> = 5;
 typedef Small<2, 1, 1, 7, 3> f4e2m1;
 struct f8e8m0 {  // a power of two
   u8 x;
@@ -106,6 +114,12 @@ W_FN float w_get(f8e8m0 v) { return v.value(); }
 // Byte k of words as what it is.
 template <class T, int N>
 W_FN float w_float_byte(const Pack<u32, N>& words, int k) {
+#ifdef W_CONVERTS_FLOAT8
+  if constexpr (kExponent < T >> 0) {  // neighbours are one conversion, which the compiler finds
+    const u32 halves = w_float8_values<kExponent<T>>((u16)(words.v[k / 4] >> k % 4 / 2 * 16));
+    return w_h2f((u16)(k % 2 == 0 ? halves : halves >> 16));
+  }
+#endif
   T r;
   r.x = (u8)(words.v[k / 4] >> k % 4 * 8);
   return w_get(r);
@@ -116,6 +130,24 @@ W_FN T w_small(float v, bool saturate) {
   T r;
   r.x = T::code(v, saturate);
   return r;
+}
+
+// Floats as they are stored, in words; what is too large becomes the largest, infinity as well. (Of bytes the compiler
+// would take pairs apart and put them together again.)
+template <class T, int N>
+W_FN Pack<u32, N / 4> w_small_words(const Pack<float, N>& v) {
+  Pack<u32, N / 4> words;
+#pragma unroll
+  for (int k = 0; k < N; k += 4) {
+#ifdef W_CONVERTS_FLOAT8
+    words.v[k / 4] = w_float8_pair<kExponent<T>>(v.v[k], v.v[k + 1]) |
+                     (u32)w_float8_pair<kExponent<T>>(v.v[k + 2], v.v[k + 3]) << 16;
+#else
+    words.v[k / 4] = 0;
+    for (int i = 0; i < 4; ++i) words.v[k / 4] |= (u32)w_small<T>(v.v[k + i], true).x << 8 * i;
+#endif
+  }
+  return words;
 }
 
 // Stored, what is too large becomes the largest; infinity stays where there is one.

@@ -194,8 +194,8 @@ W_FN void store(const Operands& p, const Constants& c, int m, int n, const Sums&
         for (int v = 0; v < 8; ++v) sums.v[v] = acc[i][chunk * 4 + v / 2][half * 2 + v % 2];
         float a[8];
         rescale(c, sums, scales_of(p, c), column, a);
-        const Pack<Y, 8> z = results(p, c, a, at(c, own.row[half]), column, nullptr, early[i][half][chunk]);
-        if (is_there && own.in[half]) *(Pack<Y, 8>*)(p.y + (own.row[half] * c.columns + column)) = z;
+        const Stored z = results(p, c, a, at(c, own.row[half]), column, nullptr, early[i][half][chunk]);
+        if (is_there && own.in[half]) *(Stored*)(p.y + (own.row[half] * c.columns + column)) = z;
       }
     }
   }
@@ -274,8 +274,8 @@ W_FN void take_part(const Operands& p, const Constants& c, const Ring& ring) {
   for (int i = 0; i < kOwn; ++i) {
     float a[8];
     rescale(c, join(ring, i), scales_of(p, c), place[i].column, a);
-    const Pack<Y, 8> z = results(p, c, a, at(c, place[i].row), place[i].column, nullptr, early[i]);
-    if (place[i].in) *(Pack<Y, 8>*)(p.y + (place[i].row * c.columns + place[i].column)) = z;
+    const Stored z = results(p, c, a, at(c, place[i].row), place[i].column, nullptr, early[i]);
+    if (place[i].in) *(Stored*)(p.y + (place[i].row * c.columns + place[i].column)) = z;
   }
 }
 
