@@ -110,27 +110,28 @@ std::vector<wootz::DType> results_in_eight_bits(const std::vector<std::byte>& by
   return results;
 }
 
+ITensor* convolution(Bench& b, const Numbers& n, DataType type, ITensor* x, int64_t columns, int64_t window) {
+  const int64_t channels = x->getDimensions().d[1];
+  const Weights own{DataType::kFLOAT, n.weights.data(), columns * channels * window * window};
+  ITensor* plain = as(b, b.network->addConstant(dims({columns, channels, window, window}), own)->getOutput(0), type);
+  IConvolutionLayer* conv =
+      b.network->addConvolutionNd(*quantized(b, x, n), columns, dims({window, window}), {DataType::kFLOAT, nullptr, 0},
+                                  {DataType::kFLOAT, n.ones.data(), columns});
+  conv->setInput(1, *quantized(b, plain, n));
+  conv->setPaddingNd(dims({window / 2, window / 2}));
+  return conv->getOutput(0);
+}
+
 // Two convolutions, the first with an activation and a maximum of windows behind it, the second with a residual, and
 // the mean of the image.
 void images(Bench& b, const Numbers& n, DataType type) {
-  const auto convolution = [&](ITensor* x, int64_t columns, int64_t window) {
-    const int64_t channels = x->getDimensions().d[1];
-    const Weights own{DataType::kFLOAT, n.weights.data(), columns * channels * window * window};
-    ITensor* plain = as(b, b.network->addConstant(dims({columns, channels, window, window}), own)->getOutput(0), type);
-    IConvolutionLayer* conv =
-        b.network->addConvolutionNd(*quantized(b, x, n), columns, dims({window, window}),
-                                    {DataType::kFLOAT, nullptr, 0}, {DataType::kFLOAT, n.ones.data(), columns});
-    conv->setInput(1, *quantized(b, plain, n));
-    conv->setPaddingNd(dims({window / 2, window / 2}));
-    return conv->getOutput(0);
-  };
   ITensor* x = b.input("x", {2, 16, 16, 16}, type);
-  ITensor* first = convolution(x, 16, 1);
+  ITensor* first = convolution(b, n, type, x, 16, 1);
   first = b.network->addActivation(*first, ActivationType::kRELU)->getOutput(0);
   IPoolingLayer* pool = b.network->addPoolingNd(*first, PoolingType::kMAX, dims({2, 2}));
   pool->setStrideNd(dims({2, 2}));
   ITensor* residual = quantized(b, pool->getOutput(0), n);
-  ITensor* second = convolution(pool->getOutput(0), 16, 3);
+  ITensor* second = convolution(b, n, type, pool->getOutput(0), 16, 3);
   ITensor* sum = b.network->addElementWise(*second, *residual, ElementWiseOperation::kSUM)->getOutput(0);
   sum = quantized(b, sum, n);
   b.output(b.network->addReduce(*sum, ReduceOperation::kAVG, 12, true), "y");
@@ -191,6 +192,32 @@ TEST(DevicelessFp8, ScalesByColumn) {
   b.config->setFlag(BuilderFlag::kFP16);
   EXPECT_EQ(results_in_eight_bits(build(b, "h200")),
             (std::vector<wootz::DType>{wootz::DType::kF8E4M3, wootz::DType::kF16}));
+}
+
+// Whichever of the two is rounded writes the 8 bits, and the other one adds them; no sum is in wider floats.
+TEST(DevicelessFp8, SumsOfConvolutionsOfWhichOneIsRounded) {
+  if (const auto found = wootz::cuda::compiler_version(); !found.ok()) GTEST_SKIP() << found.status().to_string();
+  const Numbers numbers;
+  for (const bool first : {true, false}) {
+    Bench b;
+    ITensor* x = b.input("x", {2, 16, 16, 16}, DataType::kFLOAT);
+    ITensor* left = convolution(b, numbers, DataType::kFLOAT, x, 32, 3);
+    ITensor* right = convolution(b, numbers, DataType::kFLOAT, x, 32, 1);
+    (first ? left : right) = quantized(b, first ? left : right, numbers);
+    ITensor* sum = b.network->addElementWise(*left, *right, ElementWiseOperation::kSUM)->getOutput(0);
+    sum = b.network->addActivation(*sum, ActivationType::kRELU)->getOutput(0);
+    b.output(b.network->addReduce(*quantized(b, sum, numbers), ReduceOperation::kAVG, 12, true), "y");
+    b.config->setFlag(BuilderFlag::kFP16);
+    const auto convolutions = steps_of(build(b, "h200"), wootz::Family::kConv);
+    ASSERT_EQ(convolutions.size(), 2u);
+    size_t residuals = 0;
+    for (const wootz::Step& step : convolutions) {
+      EXPECT_EQ(step.problem.outputs[0].dtype, wootz::DType::kF8E4M3) << step.name;
+      for (size_t i = 3; i < step.problem.inputs.size(); ++i)
+        residuals += step.problem.inputs[i].dtype == wootz::DType::kF8E4M3;
+    }
+    EXPECT_EQ(residuals, 1u);
+  }
 }
 
 TEST(DevicelessFp8, ConvolutionsAndWhatIsAroundThem) {

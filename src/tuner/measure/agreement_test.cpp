@@ -72,6 +72,53 @@ TEST(Agreement, KnowsWhatNormalizedRowsAreRoundedTo) {
   EXPECT_FALSE(agrees(0.001 + 0x1p-8 * 8 * 4 * 1.2));
 }
 
+// A product whose result is rounded to floats of 8 bits and comes back, next to the border of two of them.
+TEST(Agreement, KnowsTheStepsOfFloatsOf8BitsThatComeBack) {
+  CheckCase expected;
+  expected.inputs = {filled({20, 64}, 1), filled({64, 16}, 0.0625)};
+  expected.expected = {filled({20, 16}, 1)};
+  Problem p;
+  p.params = GemmParams{};
+  p.inputs = {described(expected.inputs[0], false), described(expected.inputs[1], true)};
+  p.outputs = {described(expected.expected[0], false)};
+  p.num_main = 2;
+  p.acc_dtype = DType::kF32;
+  const auto agrees = [&](double value) {
+    double error = 0;
+    return disagreement(p, expected, {filled({20, 16}, value)}, &error).empty();
+  };
+  EXPECT_FALSE(agrees(1.125));
+  PointwiseExpr& e = p.epilogue;
+  e.num_inputs = 1;
+  const uint16_t narrow = e.push(PwOp::kCastSaturate, DType::kF8E4M3, e.input(0, DType::kF32));
+  e.outputs = {e.push(PwOp::kCast, DType::kBF16, narrow)};
+  EXPECT_TRUE(agrees(1.125));
+  EXPECT_FALSE(agrees(1.25));
+  EXPECT_FALSE(agrees(NAN));
+}
+
+// What cancellation leaves of sums of a grid's values is in the grid's steps.
+TEST(Agreement, KnowsTheScaleOfWhatCancels) {
+  CheckCase expected;
+  expected.inputs = {filled({20, 64}, 256), filled({64, 16}, 256)};
+  expected.expected = {filled({20, 16}, 0x1p-20)};
+  Problem p;
+  p.params = GemmParams{};
+  p.inputs = {described(expected.inputs[0], false), described(expected.inputs[1], true)};
+  p.outputs = {described(expected.expected[0], false)};
+  p.num_main = 2;
+  p.acc_dtype = DType::kF32;
+  const auto agrees = [&](double value) {
+    double error = 0;
+    return disagreement(p, expected, {filled({20, 16}, value)}, &error).empty();
+  };
+  EXPECT_TRUE(agrees(0x1p-3));  // of terms of 65,536
+  p.as<GemmParams>().x_scale = {0x1p-8};
+  p.as<GemmParams>().w_scale = {0x1p-8};
+  EXPECT_FALSE(agrees(0x1p-3));
+  EXPECT_TRUE(agrees(0x1p-19));  // of terms of 1
+}
+
 // The second convolution may leave little of what is in between.
 TEST(Agreement, KnowsWhatIsRoundedBetweenConvolutions) {
   CheckCase expected;

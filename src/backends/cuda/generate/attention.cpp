@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "backend/operand_dims.h"
+#include "backend/work.h"
 #include "backends/cuda/generate/expression.h"
 #include "backends/cuda/generate/families.h"
 
@@ -211,6 +213,19 @@ Status generate_attention(const Problem& p, const BindArgs& args, std::vector<La
   source.fixed("kScores", std::max<int64_t>(1, a.keys));
   source.fixed("kQuery", std::max<int64_t>(1, a.size));
   return source.finish(kRowsBlock, blocks, launches);
+}
+
+// On an H200: a start and bytes, or all keys by each block.
+double estimate_attention(const Problem& p) {
+  constexpr double kStartUs = 16, kBytesPerUs = 4e5, kElementUs = 0.0004, kAtOnce = 132 * 8;
+  const std::vector<Dims> in = operand_dims(p.inputs), out = operand_dims(p.outputs);
+  const Result<AttentionShape> a = attention_shape(p, {in, out, {}}, AttentionBytes::kCaches);
+  if (!a.ok()) return 0;
+  const auto blocks = static_cast<double>(a->batch * a->heads * a->rows);
+  const double each = static_cast<double>(a->keys * (a->size + a->v_size)) * kElementUs;
+  const wootz::Work work = work_of(p);
+  return kStartUs +
+         std::max((work.bytes_read + work.bytes_written) / kBytesPerUs, std::max(1.0, blocks / kAtOnce) * each);
 }
 
 }  // namespace wootz::cuda

@@ -1,60 +1,52 @@
-// Family attention over keys and values of 8 bits: of few rows, as they are; of more, as floats of the queries' type
-// that they become first.
+// Family attention of few rows over keys and values of 8 bits or of the queries' 16, as they are; and of more rows over
+// those of 8 bits, as floats of the queries' type that they become first.
 #include <algorithm>
 
 #include "backend/operand_dims.h"
-#include "backends/cuda/generate/attention.h"
+#include "backends/cuda/generate/attention_parts.h"
 #include "backends/cuda/generate/families.h"
-#include "base/fp8.h"
 
 namespace wootz::cuda {
 namespace {
 
 constexpr int64_t kRows = 16, kKeysOfWarp = 16, kWarps = 4;
-constexpr int64_t kWanted = 2 * 132;                  // blocks
-constexpr int64_t kLeast = 2 * kWarps * kKeysOfWarp;  // keys of a part
-constexpr int64_t kMostParts = 256;
-
-bool is_byte(DType type) { return is_int8(type) || is_fp8(type); }
 
 struct Bytes {
   AttentionShape shape;
-  int64_t group() const { return shape.heads / shape.kv_heads; }
-  int64_t rows() const { return group() * shape.rows; }  // that share keys
-  int64_t row_blocks() const { return std::max<int64_t>(1, (rows() + kRows - 1) / kRows); }
-  int64_t units() const { return shape.batch * shape.kv_heads * row_blocks(); }
+  KeyParts parts;
+  int64_t at_once = 3;  // blocks that registers suffice for
   int64_t kept() const {
     int64_t kept = 1;
-    while (kept < kRows && kept < rows()) kept *= 2;
+    while (kept < kRows && kept < sharing_rows(shape)) kept *= 2;
     return kept;
   }
-  int64_t per_part() const {
-    const int64_t most = std::clamp<int64_t>(shape.keys / kLeast, 1, kMostParts);
-    const int64_t wanted = std::clamp<int64_t>(kWanted / std::max<int64_t>(1, units()), 1, most);
-    const int64_t each = (shape.keys + wanted - 1) / wanted;
-    return std::max<int64_t>(1, (each + kWarps * kKeysOfWarp - 1) / (kWarps * kKeysOfWarp)) * kWarps * kKeysOfWarp;
-  }
-  int64_t parts() const { return std::max<int64_t>(1, (shape.keys + per_part() - 1) / per_part()); }
 };
 
 bool one_of(int64_t size) { return size == 32 || size == 64 || size == 96 || size == 128; }
 
-Result<Bytes> bytes_of(const Problem& p, const BindArgs& args) {
-  Bytes b;
-  WOOTZ_ASSIGN_OR_RETURN(b.shape, attention_shape(p, args, AttentionBytes::kCaches));
-  const AttentionShape& a = b.shape;
-  const DType type = p.inputs[1].dtype;
-  if (!is_byte(type) || p.inputs[2].dtype != type) return unsupported("keys of {}", dtype_name(type));
-  if (dtype_bits(p.inputs[0].dtype) != 16)
-    return unsupported("attention of {} on tensor cores", dtype_name(p.inputs[0].dtype));
-  if (!one_of(a.size) || (a.v_size != 32 && a.v_size != 64 && a.v_size != 128))
-    return unsupported("heads of {} and {} in 8 bits", a.size, a.v_size);
-  const int64_t key = a.size % 64 == 0 ? 16 : 8, value = a.v_size / 8;
-  if (!in_steps_of(a.k, key) || !in_steps_of(a.v, value) || !in_steps_of(a.q, 2))
-    return unsupported("rows of heads that are not in steps of {} bytes", std::max(key, value));
-  if (p.as<AttentionParams>().k_zero != 0 && p.as<AttentionParams>().softcap > 0)
+Status check_operands(const Problem& p, int bytes) {
+  const DType query = p.inputs[0].dtype, type = p.inputs[1].dtype;
+  if (p.inputs[2].dtype != type || (bytes == 1 ? !is_byte(type) : type != query))
+    return unsupported("keys of {} by this kernel", dtype_name(type));
+  if (dtype_bits(query) != 16) return unsupported("attention of {} on tensor cores", dtype_name(query));
+  if ((p.as<AttentionParams>().k_zero != 0 || type == DType::kU8) && p.as<AttentionParams>().softcap > 0)
     return unsupported("scores that are cut off of keys with a zero point");
   if (dtype_bits(p.outputs[0].dtype) == 8) return unsupported("a rounded result, which is better a step of its own");
+  return Status();
+}
+
+Result<Bytes> bytes_of(const Problem& p, const BindArgs& args, int bytes) {
+  Bytes b;
+  WOOTZ_ASSIGN_OR_RETURN(b.shape, attention_shape(p, args, AttentionBytes::kCaches));
+  WOOTZ_RETURN_IF_ERROR(check_operands(p, bytes));
+  const AttentionShape& a = b.shape;
+  if (!one_of(a.size) || (a.v_size != 32 && a.v_size != 64 && a.v_size != 128))
+    return unsupported("heads of {} and {} by few rows", a.size, a.v_size);
+  const int64_t key = bytes == 2 || a.size % 64 != 0 ? 8 : 16, value = a.v_size / 8;
+  if (!in_steps_of(a.k, key) || !in_steps_of(a.v, value) || !in_steps_of(a.q, 2))
+    return unsupported("rows of heads that are not in steps of {} elements", std::max(key, value));
+  b.at_once = bytes == 1 ? 3 : 2;
+  b.parts = divide_keys(a, kRows, {kWarps * kKeysOfWarp, 1, (a.size + a.v_size) * bytes, b.at_once});
   return b;
 }
 
@@ -63,54 +55,49 @@ double largest(const Floats& scales) { return *std::max_element(scales.begin(), 
 void write_numbers(const Problem& p, const Bytes& b, KernelSource* source) {
   const Floats& scales = p.as<AttentionParams>().k_scale;
   const bool each = static_cast<int64_t>(scales.size()) == b.shape.kv_heads * b.shape.size && scales.size() > 1;
+  source->fixed("kRows", kRows);
   source->fixed("kWarps", kWarps);
+  source->fixed("kThreads", kWarps * 32);
   source->fixed("kKept", b.kept());
-  source->fixed("kSplit", b.parts() > 1);
   source->fixed("kRowScales", scales.size() > 1 && !each);
   source->fixed_real("kElementScale", each ? largest(scales) : 0);
-  source->number("row_blocks", b.row_blocks());
-  source->number("per_part", b.per_part());
-  source->number("parts", b.parts());
 }
 
 }  // namespace
 
+template <int kBytes>
 Status generate_attention_bytes(const Problem& p, const BindArgs& args, std::vector<Launch>* launches) {
-  WOOTZ_ASSIGN_OR_RETURN(const Bytes b, bytes_of(p, args));
+  WOOTZ_ASSIGN_OR_RETURN(const Bytes b, bytes_of(p, args, kBytes));
   const AttentionShape& a = b.shape;
   if (a.whole.volume() == 0) return Status();
-  if (a.keys == 0) return unsupported("attention over no keys");
-  const int64_t blocks = b.units() * b.parts(), lines = a.batch * a.heads * a.rows;
-  if (blocks >= (int64_t{1} << 31) || lines >= (int64_t{1} << 31)) return unsupported("{} blocks", blocks);
-  const size_t scratch = b.parts() == 1 ? 0 : static_cast<size_t>(lines * b.parts() * (a.v_size + 4)) * sizeof(float);
-  for (const bool join : {false, true}) {
-    if (join && b.parts() == 1) break;
-    WOOTZ_ASSIGN_OR_RETURN(KernelSource source,
-                           attention_source(join ? "attention/joined.cuh" : "attention/bytes.cuh", p, args, a));
-    const int64_t threads = join ? a.v_size : kWarps * 32;
-    source.fixed("kThreads", threads);
-    write_numbers(p, b, &source);
-    if (b.parts() > 1) source.operand(join ? "const float*" : "float* __restrict__", "parts", kWorkspacePointer);
-    LaunchSize size;
-    size.grid_x = static_cast<unsigned>(join ? lines : blocks);
-    size.block = static_cast<unsigned>(threads);
-    size.beside = true;
-    WOOTZ_RETURN_IF_ERROR(source.finish(size, launches, scratch));
-  }
-  return Status();
+  if (a.keys == 0) return generate_attention_few(p, args, launches);  // as caches are at first
+  WOOTZ_ASSIGN_OR_RETURN(KernelSource source, attention_source("attention/bytes.cuh", p, args, a));
+  write_numbers(p, b, &source);
+  LaunchSize size;
+  size.block = kWarps * 32;
+  size.at_once = static_cast<unsigned>(b.at_once);
+  size.beside = true;
+  return finish_parts(p, args, a, b.parts, false, size, std::move(source), launches);
 }
 
 // A start, another one where parts are joined, and what the memory gives, for each block of rows. 0: many rows.
+template <int kBytes>
 double estimate_attention_bytes(const Problem& p) {
-  constexpr double kStartUs = 2.5, kJoinUs = 1.5, kBytesPerUs = 3e6;
-  constexpr int64_t kMostBlocks = 8;
+  constexpr double kStartUs = 2.6, kJoinUs = 1.5, kBytesPerUs = 3e6;
+  constexpr int64_t kMostBlocks = kBytes == 1 ? 8 : 2;
   const std::vector<Dims> in = operand_dims(p.inputs), out = operand_dims(p.outputs);
-  const Result<Bytes> b = bytes_of(p, {in, out, {}});
-  if (!b.ok() || b->shape.keys == 0 || b->row_blocks() > kMostBlocks) return 0;
+  const Result<Bytes> b = bytes_of(p, {in, out, {}}, kBytes);
+  if (!b.ok() || b->shape.keys == 0 || b->parts.row_blocks > kMostBlocks) return 0;
   const AttentionShape& a = b->shape;
-  const auto read = static_cast<double>(b->units() * a.keys * (a.size + a.v_size));
-  return kStartUs + (b->parts() > 1 ? kJoinUs : 0) + read / kBytesPerUs;
+  const auto read = static_cast<double>(b->parts.units * a.keys * (a.size + a.v_size) * kBytes);
+  const double filled = std::min(1.0, 3 * static_cast<double>(b->parts.blocks()) / 132);  // multiprocessors
+  return kStartUs + (b->parts.parts > 1 ? kJoinUs : 0) + read / kBytesPerUs / filled;
 }
+
+template Status generate_attention_bytes<1>(const Problem&, const BindArgs&, std::vector<Launch>*);
+template Status generate_attention_bytes<2>(const Problem&, const BindArgs&, std::vector<Launch>*);
+template double estimate_attention_bytes<1>(const Problem&);
+template double estimate_attention_bytes<2>(const Problem&);
 
 namespace {
 

@@ -224,7 +224,9 @@ Status generate_quantize_rows(const Problem& problem, const BindArgs& args, std:
 Status generate_scatter(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_resize(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 Status generate_attention(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+double estimate_attention(const Problem& problem);
 Status generate_attention_tiles(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+double estimate_attention_tiles(const Problem& problem);
 // Of elements of so many bytes.
 template <int kBytes>
 Status generate_attention_staged(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
@@ -238,9 +240,14 @@ double estimate_attention_fed_long(const Problem& problem);
 // Keys divided between two blocks.
 Status generate_attention_fed_split(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 double estimate_attention_fed_split(const Problem& problem);
-// Few rows over keys and values of 8 bits.
+// Few rows over keys and values of so many bytes.
+template <int kBytes>
 Status generate_attention_bytes(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+template <int kBytes>
 double estimate_attention_bytes(const Problem& problem);
+// Of few rows, over parts of the keys of any type, in FP32.
+Status generate_attention_few(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
+double estimate_attention_few(const Problem& problem);
 // Everything of 8 bits, rounded weights as well.
 Status generate_attention_rounded(const Problem& problem, const BindArgs& args, std::vector<Launch>* launches);
 double estimate_attention_rounded(const Problem& problem);

@@ -73,8 +73,9 @@ Module::~Module() {
 }
 
 Status Module::allow_shared(unsigned bytes) const {
-  constexpr unsigned kAlways = 48 << 10;
-  if (bytes <= kAlways) return Status();
+  constexpr unsigned kAlways = 48 << 10;  // with what the kernel has of its own
+  WOOTZ_ASSIGN_OR_RETURN(const unsigned own, own_shared());
+  if (own + bytes <= kAlways) return Status();
   const GpuScope scope(gpu_);
   return check(
       gpu_.api->cuFuncSetAttribute(function_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(bytes)),

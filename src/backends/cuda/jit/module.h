@@ -27,7 +27,7 @@ class Module {
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
-  // To be called before a launch with more than 48 KiB of shared memory.
+  // To be called before a launch with so many bytes of shared memory, which beside its own may be more than 48 KiB.
   Status allow_shared(unsigned bytes) const;
   // To be called before a launch beside which other kernels' blocks are to have room: all memory that the L1 need not
   // have is shared. A multiprocessor divides it anew only where nothing is running.

@@ -1,9 +1,11 @@
-// What attention/bytes.cuh multiplies of values, as the number that it stands for.
+// What attention/bytes.cuh and attention/few_rows.cuh multiply of values, as the number that it stands for. The
+// problem: that of attention/head.cuh; kCentered: the zero point is taken off already.
 #pragma once
 #include "backends/cuda/kernels/attention/halves.cuh"
 #include "backends/cuda/kernels/attention/head.cuh"
 
 // A mean of values of group g, element d.
 W_FN float value_of(float mean, int g, int d) {
-  return (mean - (float)(kValueZero - Signed<Value>::kLower)) * value_scale(g, d);
+  constexpr float kLess = kCentered ? 0.0f : (float)(kValueZero - Signed<Value>::kLower);
+  return (mean - kLess) * value_scale(g, d);
 }

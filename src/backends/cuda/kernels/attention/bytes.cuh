@@ -1,42 +1,33 @@
-// Attention of few rows over keys and values of 8 bits, as a decoder's step reads its caches: a block takes up to
+// Attention of few rows over keys and values of 8 or 16 bits, as a decoder's step reads its caches: a block takes up to
 // sixteen query rows of all heads that share keys, over its part of the keys, which its warps divide, kKeys at a time.
 // Bytes go from memory to registers, the next ones while these are multiplied, and become floats of 16 bits there;
 // which elements of a sum, and which columns, a thread has at once does not matter as long as both operands agree: it
 // takes those that lie together. What the warps have made meets in shared memory, and what the parts of the keys have
 // made, if they are several, in attention/joined.cuh.
-// Zero points of keys add the same to all scores of a row, and are left out. The problem: that of attention/head.cuh, X
-// of 16 bits, rows whose elements lie together; Key, which Value is; kWarps, kThreads; kKept: rows that there are at
-// most, a power of two; kSplit: the keys have parts; kRowScales: scores have the scale of their head's keys;
-// kElementScale: queries are divided by it after they have those of the keys' elements, 0: they have none; Operands
-// parts: floats; Constants {row_blocks: of those heads; parts: of the keys; per_part: keys of a part}.
+// Zero points of keys add the same to all scores of a row, and are left out. The problem: that of attention/parts.cuh,
+// X of 16 bits, rows whose elements lie together; Key, which Value is, of 8 bits or X; kRows: 16; kWarps, kThreads;
+// kKept: rows that there are at most, a power of two; kRowScales: scores have the scale of their head's keys;
+// kElementScale: queries are divided by it after they have those of the keys' elements, 0: they have none.
 #pragma once
-#include "backends/cuda/kernels/attention/byte_values.cuh"
+#include "backends/cuda/kernels/attention/parts.cuh"
 
-constexpr int kRows = 16, kKeys = 16;
-constexpr int kKeyWords = kSize % 64 == 0 ? 4 : 2;  // of a key that a thread reads at once
-constexpr int kSteps = kSize / (kKeyWords * 16);
+constexpr int kKeys = 16;
+constexpr bool kWide = sizeof(Key) == 2;  // X
+constexpr int kOfWord = 4 / (int)sizeof(Key);
+constexpr int kKeyWords = kWide || kSize % 64 == 0 ? 4 : 2;  // of a key that a thread reads at once
+constexpr int kFours = kKeyWords * kOfWord / 4;              // elements of them, which a product takes
+constexpr int kSteps = kSize / (kFours * 16);
 constexpr int kColumns = kValueSize / 8;  // neighbours, of a thread
-constexpr int kValueWords = kColumns / 4;
+constexpr int kValueWords = kColumns / kOfWord;
 constexpr int kPitch = kValueSize + 4;
+constexpr int kHalves = kKept > 8 ? 2 : 1;  // of the sixteen rows
 static_assert(kSize % 32 == 0 && kValueSize % 32 == 0, "words of all threads");
 
 typedef Pack<u32, kKeyWords> KeyWords;
 typedef Pack<u32, kValueWords> ValueWords;
 typedef KeyWords Keys[2][kSteps];  // of the first eight keys, of the others
 typedef ValueWords Values[4];      // two neighbours of the first eight keys, two of the others
-typedef u32 Queries[kSteps][kKeyWords][4];
-
-W_FN int within(int i, int count) { return i < count ? i : count - 1; }
-
-struct Rows {
-  int h, row;
-  bool there;
-};
-// The row of number i of those of the heads that share keys.
-W_FN Rows row_of(const Constants& c, int g, int i) {
-  const int all = c.per_group * c.rows, at = within(i, all);
-  return {g * c.per_group + at / c.rows, at % c.rows, i < all};
-}
+typedef u32 Queries[kSteps][kFours][4];
 
 // 16-byte pieces are asked for one by one: the compiler need not know that they are.
 template <int kWords>
@@ -50,7 +41,7 @@ W_FN void load(const Constants& c, const Key* k, const Value* v, int base, Keys&
   for (int i = 0; i < 2; ++i)
 #pragma unroll
     for (int s = 0; s < kSteps; ++s)
-      read_words(k + (s64)within(base + i * 8 + g, c.keys) * c.k_row + (s * 4 + t) * kKeyWords * 4, &keys[i][s]);
+      read_words(k + (s64)within(base + i * 8 + g, c.keys) * c.k_row + (s * 4 + t) * kFours * 4, &keys[i][s]);
 #pragma unroll
   for (int n = 0; n < 4; ++n)
     read_words(v + (s64)within(base + n / 2 * 8 + t * 2 + n % 2, c.keys) * c.v_row + g * kColumns, &values[n]);
@@ -66,11 +57,11 @@ W_FN void load_queries(const Operands& p, const Constants& c, int b, int g, cons
 #pragma unroll
   for (int s = 0; s < kSteps; ++s)
 #pragma unroll
-    for (int w = 0; w < kKeyWords; ++w)
+    for (int w = 0; w < kFours; ++w)
 #pragma unroll
       for (int n = 0; n < 4; ++n) {
         const Rows& r = rows[n % 2];
-        const int d = ((s * 4 + t) * kKeyWords + w) * 4 + n / 2 * 2;
+        const int d = ((s * 4 + t) * kFours + w) * 4 + n / 2 * 2;
         const X* const q = p.q + c.q_offset + (s64)b * c.q_batch + (s64)r.h * c.q_head + (s64)r.row * c.q_row + d;
         if constexpr (kElementScale > 0)
           made[s][w][n] = w_halves<X>(scaled_query(q[0], g, d), scaled_query(q[1], g, d + 1));
@@ -79,8 +70,31 @@ W_FN void load_queries(const Operands& p, const Constants& c, int b, int g, cons
       }
 }
 
-typedef float Scores[2][4];       // rows lane / 4 and 8 more of two keys each, as mma has them
-typedef float Sums[kColumns][4];  // the same rows of columns (lane % 4 * 2 + 0 or 1) * kColumns + i
+typedef float Scores[2][4];  // rows lane / 4 and 8 more of two keys each, as mma has them
+// Of two halves: the same rows of columns (lane % 4 * 2 + 0 or 1) * kColumns + i. Of one: columns lane / 4 * kColumns +
+// i * 2, and the next one, of rows lane % 4 * 2 and the next one, as values are the left operand then.
+typedef float Sums[kColumns / 2 * kHalves][4];
+
+// Four of a key's elements, as X.
+W_FN void key_halves(const KeyWords& key, int four, u32 (&made)[2]) {
+  if constexpr (kWide) {
+    made[0] = key.v[four * 2];
+    made[1] = key.v[four * 2 + 1];
+  } else {
+    halves_of<X, Key>(key.v[four], made);
+  }
+}
+
+// Columns x and x + 1 of two neighbouring keys, as X: one's column, then the next one's.
+W_FN void value_halves(const ValueWords& first, const ValueWords& second, int x, u32 (&made)[2]) {
+  const int w = x / kOfWord;
+  if constexpr (kWide) {
+    made[0] = w_bytes_of(first.v[w], second.v[w], 0x5410);
+    made[1] = w_bytes_of(first.v[w], second.v[w], 0x7632);
+  } else {
+    halves_of<X, Value>(w_bytes_of(first.v[w], second.v[w], x % 4 == 0 ? 0x5140 : 0x7362), made);
+  }
+}
 
 W_FN void multiply_keys(const Queries& q, const Keys& keys, Scores& s) {
 #pragma unroll
@@ -88,9 +102,9 @@ W_FN void multiply_keys(const Queries& q, const Keys& keys, Scores& s) {
 #pragma unroll
     for (int d = 0; d < kSteps; ++d)
 #pragma unroll
-      for (int w = 0; w < kKeyWords; ++w) {
+      for (int w = 0; w < kFours; ++w) {
         u32 k[2];
-        halves_of<X, Key>(keys[i][d].v[w], k);
+        key_halves(keys[i][d], w, k);
         w_mma<X>(s[i], q[d][w][0], q[d][w][1], q[d][w][2], q[d][w][3], k[0], k[1]);
       }
 }
@@ -103,7 +117,7 @@ W_FN void see(const Operands& p, const Constants& c, int b, int g, const Rows (&
 #pragma unroll
   for (int i = 0; i < 2; ++i)
 #pragma unroll
-    for (int e = 0; e < 4; ++e) {
+    for (int e = 0; e < kHalves * 2; ++e) {
       const Rows& r = rows[e / 2];
       const int j = base + i * 8 + threadIdx.x % 4 * 2 + e % 2;
       const bool seen = j < end && !(kCausal && j > r.row);
@@ -111,107 +125,121 @@ W_FN void see(const Operands& p, const Constants& c, int b, int g, const Rows (&
     }
 }
 
-// What a warp makes of its keys: for each of a thread's two rows the largest score, its part of the sum of exponentials
+// What a warp makes of its keys: for each of a thread's rows the largest score, its part of the sum of exponentials
 // relative to it, and of the weighted values.
 struct Part {
-  float top[2], sum[2];
+  float top[kHalves], sum[kHalves];
   Sums acc;
 };
 
-W_FN void raise(Scores& s, Part& part) {
+// Exponentials in place of scores, and what the sums so far are worth.
+W_FN void raise(Scores& s, Part& part, float (&keep)[kHalves]) {
 #pragma unroll
-  for (int r = 0; r < 2; ++r) {
-    float most = -W_INF;
+  for (int r = 0; r < kHalves; ++r) {
+    float now = part.top[r];
 #pragma unroll
     for (int i = 0; i < 2; ++i)
 #pragma unroll
-      for (int e = r * 2; e < r * 2 + 2; ++e) most = w_max<float>(most, s[i][e]);
+      for (int e = r * 2; e < r * 2 + 2; ++e) now = w_max<float>(now, s[i][e]);
 #pragma unroll
-    for (int m = 1; m < 4; m *= 2) most = w_max<float>(most, __shfl_xor_sync(0xffffffffu, most, m));
-    const float now = w_max<float>(part.top[r], most), keep = now == -W_INF ? 0.0f : expf(part.top[r] - now);
+    for (int m = 1; m < 4; m *= 2) now = w_max<float>(now, __shfl_xor_sync(0xffffffffu, now, m));
+    keep[r] = now == part.top[r] ? 1.0f : expf(part.top[r] - now);
     part.top[r] = now;
-    part.sum[r] *= keep;
+    part.sum[r] *= keep[r];
 #pragma unroll
     for (int i = 0; i < 2; ++i)
 #pragma unroll
       for (int e = r * 2; e < r * 2 + 2; ++e) part.sum[r] += s[i][e] = now == -W_INF ? 0.0f : expf(s[i][e] - now);
-#pragma unroll
-    for (int i = 0; i < kColumns; ++i)
-#pragma unroll
-      for (int e = r * 2; e < r * 2 + 2; ++e) part.acc[i][e] *= keep;
   }
+}
+
+// `own`: of a thread's rows; others tell theirs by way of `keeps`.
+W_FN void lower(const float (&own)[kHalves], float* keeps, Sums& acc) {
+  const int t = threadIdx.x % 4;
+  if constexpr (kHalves == 1) {
+    if (t == 0) keeps[threadIdx.x % 32 / 4] = own[0];
+    w_meet<32, kWarps>((int)threadIdx.x / 32);
+  }
+  float keep[2];
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    if constexpr (kHalves == 1)
+      keep[r] = keeps[t * 2 + r];
+    else
+      keep[r] = own[r];
+  }
+  if constexpr (kHalves == 1) w_meet<32, kWarps>((int)threadIdx.x / 32);
+  if (keep[0] == 1 && keep[1] == 1) return;  // mostly, of long keys
+#pragma unroll
+  for (int i = 0; i < kColumns / 2 * kHalves; ++i)
+#pragma unroll
+    for (int e = 0; e < 4; ++e) acc[i][e] *= keep[kHalves == 1 ? e % 2 : e / 2];
 }
 
 W_FN void add_values(const Scores& s, const Values& values, Sums& acc) {
   u32 a[4];
 #pragma unroll
-  for (int n = 0; n < 4; ++n) a[n] = w_halves<X>(s[n / 2][n % 2 * 2], s[n / 2][n % 2 * 2 + 1]);
+  for (int n = 0; n < 4; ++n)
+    if (n % 2 < kHalves) a[n] = w_halves<X>(s[n / 2][n % 2 * 2], s[n / 2][n % 2 * 2 + 1]);
 #pragma unroll
-  for (int w = 0; w < kValueWords; ++w)
+  for (int x = 0; x < kColumns; x += 2) {
+    u32 b[2][2];
 #pragma unroll
-    for (int x = 0; x < 4; x += 2) {  // columns x and x + 1 of a word, of two neighbouring keys
-      u32 b[2][2];
+    for (int n = 0; n < 2; ++n) value_halves(values[n * 2], values[n * 2 + 1], x, b[n]);
+    if constexpr (kHalves == 1)
+      w_mma<X>(acc[x / 2], b[0][0], b[0][1], b[1][0], b[1][1], a[0], a[2]);
+    else
 #pragma unroll
-      for (int n = 0; n < 2; ++n)
-        halves_of<X, Value>(w_bytes_of(values[n * 2].v[w], values[n * 2 + 1].v[w], x == 0 ? 0x5140 : 0x7362), b[n]);
-#pragma unroll
-      for (int i = 0; i < 2; ++i) w_mma<X>(acc[w * 4 + x + i], a[0], a[1], a[2], a[3], b[0][i], b[1][i]);
-    }
+      for (int i = 0; i < 2; ++i) w_mma<X>(acc[x + i], a[0], a[1], a[2], a[3], b[0][i], b[1][i]);
+  }
 }
 
-template <class P>
-W_FN float* parts_of(const P& p) {
-  if constexpr (kSplit)
-    return p.parts;
-  else
-    return nullptr;
+// What a warp's sums of a row are worth among those of all warps.
+W_FN float worth(const float (&tops)[kWarps][kRows], int row) {
+  float top = -W_INF;
+#pragma unroll
+  for (int w = 0; w < kWarps; ++w) top = w_max<float>(top, tops[w][row]);
+  return top == -W_INF ? 1.0f : expf(tops[threadIdx.x / 32][row] - top);
 }
 
-// One element of the result, or of a part of the keys'.
-W_FN void put(const Operands& p, const Constants& c, int b, int g, int block, int part, int r, int d, float f,
-              float top, float sum) {
-  const Rows row = row_of(c, g, block * kRows + r);
-  if (!row.there) return;
-  if constexpr (!kSplit) {
-    const Head head = {b, row.h, g, nullptr, nullptr, nullptr};
-    const bool none = sees_nothing(sum);
-    store(p, c, head, row.row, d, none ? 0.0f : value_of(f * (1.0f / sum), g, d));
-  } else {
-    const s64 line = ((s64)b * c.heads + row.h) * c.rows + row.row;
-    float* const to = parts_of(p) + (line * c.parts + part) * (kValueSize + 4);
-    to[d] = f;
-    if (d == 0) to[kValueSize] = top;
-    if (d == 1) to[kValueSize + 1] = sum;
+typedef float Results[kKept][kPitch];
+
+// A warp's weighted values to where all read them.
+W_FN void put_results(const float (&tops)[kWarps][kRows], const Sums& acc, Results& results) {
+  const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const int row = kHalves == 1 ? t * 2 + r : g + r * 8;
+    if (row >= kKept) continue;
+    const float keep = worth(tops, row);
+#pragma unroll
+    for (int i = 0; i < kColumns / 2 * kHalves; ++i)
+#pragma unroll
+      for (int e = 0; e < 2; ++e)
+        if constexpr (kHalves == 1)
+          results[row][g * kColumns + i * 2 + e] = acc[i][e * 2 + r] * keep;
+        else
+          results[row][(t * 2 + e) * kColumns + i] = acc[i][r * 2 + e] * keep;
   }
 }
 
 // What the warps have made, as a block's.
-W_FN void meet(const Operands& p, const Constants& c, int b, int g, int block, int part_of, Part& part) {
+W_FN void meet(const Operands& p, const Constants& c, const Unit& u, Part& part) {
   __shared__ float tops[kWarps][kRows], sums[kWarps][kRows];
-  __shared__ float results[kWarps][kKept][kPitch];
+  __shared__ Results results[kWarps];
   const int warp = threadIdx.x / 32, own = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
 #pragma unroll
-  for (int r = 0; r < 2; ++r)
+  for (int r = 0; r < kHalves; ++r)
 #pragma unroll
     for (int m = 1; m < 4; m *= 2) part.sum[r] += __shfl_xor_sync(0xffffffffu, part.sum[r], m);
   if (t == 0)
 #pragma unroll
-    for (int r = 0; r < 2; ++r) tops[warp][own + r * 8] = part.top[r];
+    for (int r = 0; r < kHalves; ++r) tops[warp][own + r * 8] = part.top[r];
   __syncthreads();
+  put_results(tops, part.acc, results[warp]);
+  if (t == 0)
 #pragma unroll
-  for (int r = 0; r < 2; ++r) {
-    float top = -W_INF;
-#pragma unroll
-    for (int w = 0; w < kWarps; ++w) top = w_max<float>(top, tops[w][own + r * 8]);
-    const float keep = top == -W_INF ? 1.0f : expf(part.top[r] - top);
-    if (own + r * 8 < kKept)
-#pragma unroll
-      for (int i = 0; i < kColumns; ++i)
-#pragma unroll
-        for (int half = 0; half < 2; ++half)
-          results[warp][own + r * 8][(t * 2 + half) * kColumns + i] = part.acc[i][r * 2 + half] * keep;
-    if (t == 0) sums[warp][own + r * 8] = part.sum[r] * keep;
-  }
+    for (int r = 0; r < kHalves; ++r) sums[warp][own + r * 8] = part.sum[r] * worth(tops, own + r * 8);
   __syncthreads();
   for (int i = threadIdx.x; i < kKept * kValueSize; i += kThreads) {
     const int r = i / kValueSize, d = i % kValueSize;
@@ -222,44 +250,44 @@ W_FN void meet(const Operands& p, const Constants& c, int b, int g, int block, i
       sum += sums[w][r];
       f += results[w][r][d];
     }
-    put(p, c, b, g, block, part_of, r, d, f, top, sum);
+    put(p, c, u, r, d, f, top, sum);
   }
 }
 
 W_FN void kernel(const Operands& p, const Constants& c) {
+  __shared__ float keeps[kWarps][8];
   const int warp = threadIdx.x / 32, own = threadIdx.x % 32 / 4;
-  const int part_of = (int)(blockIdx.x % (u32)c.parts), unit = (int)(blockIdx.x / (u32)c.parts);
-  const int block = unit % c.row_blocks, kv_heads = c.heads / c.per_group, g = unit / c.row_blocks % kv_heads,
-            b = unit / c.row_blocks / kv_heads;
-  const int first = part_of * c.per_part, end = first + c.per_part < c.keys ? first + c.per_part : c.keys;
-  const Key* const k = p.k + c.k_offset + (s64)b * c.k_batch + (s64)g * c.k_head;
-  const Value* const v = p.v + c.v_offset + (s64)b * c.v_batch + (s64)g * c.v_head;
-  const Rows rows[2] = {row_of(c, g, block * kRows + own), row_of(c, g, block * kRows + own + 8)};
+  const Unit u = this_unit(c);
+  const Key* const k = keys_of(p, c, u);
+  const Value* const v = values_of(p, c, u);
+  const Rows rows[2] = {row_of(c, u.g, u.block * kRows + own), row_of(c, u.g, u.block * kRows + own + 8)};
   w_after();
   w_let_next();
   Queries q;
-  Keys keys;
-  Values values;
-  load(c, k, v, first + warp * kKeys, keys, values);
-  load_queries(p, c, b, g, rows, q);
-  Part part = {{-W_INF, -W_INF}, {0, 0}, {}};
-#pragma unroll 1
-  for (int from = first; from < end; from += kWarps * kKeys) {
+  Keys keys, other_keys;
+  Values values, other_values;
+  load(c, k, v, u.first + warp * kKeys, keys, values);
+  load_queries(p, c, u.b, u.g, rows, q);
+  Part part = {};
+#pragma unroll
+  for (int r = 0; r < kHalves; ++r) part.top[r] = -W_INF;
+  constexpr int kTogether = kWarps * kKeys;
+  const auto turn = [&](int from, const Keys& own_keys, const Values& own_values, Keys& next_keys,
+                        Values& next_values) {
     const int base = from + warp * kKeys;
-    Keys next_keys = {};
-    Values next_values = {};
-    if (from + kWarps * kKeys < end) load(c, k, v, base + kWarps * kKeys, next_keys, next_values);
+    if (from + kTogether < u.end) load(c, k, v, base + kTogether, next_keys, next_values);
     Scores s = {};
-    multiply_keys(q, keys, s);
-    see(p, c, b, g, rows, base, end, s);
-    raise(s, part);
-    add_values(s, values, part.acc);
-#pragma unroll
-    for (int i = 0; i < 2; ++i)
-#pragma unroll
-      for (int n = 0; n < kSteps; ++n) keys[i][n] = next_keys[i][n];
-#pragma unroll
-    for (int n = 0; n < 4; ++n) values[n] = next_values[n];
+    multiply_keys(q, own_keys, s);
+    see(p, c, u.b, u.g, rows, base, u.end, s);
+    float keep[kHalves];
+    raise(s, part, keep);
+    lower(keep, keeps[warp], part.acc);
+    add_values(s, own_values, part.acc);
+  };
+#pragma unroll 1
+  for (int from = u.first; from < u.end; from += 2 * kTogether) {  // by two, so that nothing is moved
+    turn(from, keys, values, other_keys, other_values);
+    if (from + kTogether < u.end) turn(from + kTogether, other_keys, other_values, keys, values);
   }
-  meet(p, c, b, g, block, part_of, part);
+  meet(p, c, u, part);
 }

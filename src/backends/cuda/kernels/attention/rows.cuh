@@ -35,7 +35,7 @@ W_FN void kernel(const Operands& p, const Constants& c) {
     sum += e;
   }
   sum = w_group<1, kThreads, true>(sum, shared, Sum());
-  const bool none = sees_nothing(sum);
+  const bool none = c.keys == 0 || sees_nothing(sum);
   const float scale = 1.0f / sum;
   __syncthreads();
 

@@ -1,4 +1,5 @@
-// Scores of attention, and the rows that see no key, as kCap and kNanRows of attention/head.cuh have them.
+// Scores of attention, and the rows that see no key, as kCap and kNanRows of attention/head.cuh have them;
+// but where there are no keys at all, a result is 0.
 #pragma once
 #include "backends/cuda/kernels/common/prelude.cuh"
 

@@ -91,7 +91,7 @@ W_FN void kernel(const Operands& p, const Constants& c) {
     }
   }
   if (row >= c.rows) return;
-  const bool none = sees_nothing(sum);
+  const bool none = c.keys == 0 || sees_nothing(sum);
   const float scale = 1.0f / sum;
 #pragma unroll
   for (int i = 0; i < kColumns; ++i) {
