@@ -41,13 +41,25 @@ uint64_t layout_digest(const memory::desc& desc) {
 // Copies of constant weights in other layouts than the packed one, shared by the calls that need the same.
 class WeightCopies {
  public:
-  // `from` of layout `have` as `want`. Unsupported where oneDNN has no such reorder.
-  Result<std::shared_ptr<const void>> get(const void* from, const memory::desc& have, const memory::desc& want) {
+  // `from` of layout `have` as `want`, by way of `plain`: where both have compensation, oneDNN 3.2 takes it from wrong
+  // places. Unsupported where oneDNN has no such reorder.
+  Result<std::shared_ptr<const void>> get(const void* from, const memory::desc& have, const memory::desc& plain,
+                                          const memory::desc& want) {
     const std::lock_guard<std::mutex> lock(mutex_);
     std::erase_if(copies_, [](const Copy& c) { return c.bytes.expired(); });
     for (const Copy& c : copies_)
       if (c.from == from && c.layout == want)
         if (auto bytes = c.bytes.lock()) return std::shared_ptr<const void>(std::move(bytes));
+    WOOTZ_ASSIGN_OR_RETURN(const HostTensor between, reordered(from, have, plain));
+    WOOTZ_ASSIGN_OR_RETURN(HostTensor made, reordered(between.data(), plain, want));
+    const auto keep = std::make_shared<HostTensor>(std::move(made));
+    const std::shared_ptr<const void> bytes(keep, keep->data());
+    copies_.push_back({from, want, bytes});
+    return bytes;
+  }
+
+ private:
+  static Result<HostTensor> reordered(const void* from, const memory::desc& have, const memory::desc& want) {
     WOOTZ_ASSIGN_OR_RETURN(const dnnl::engine* eng, engine());
     const dnnl::reorder::primitive_desc how(*eng, have, *eng, want, {}, /*allow_empty=*/true);
     if (how.get(true) == nullptr) return unsupported("oneDNN: no reorder of the weights");
@@ -56,13 +68,9 @@ class WeightCopies {
     dnnl::stream stream(*eng);
     dnnl::reorder(how).execute(stream, source, target);
     stream.wait();
-    const auto keep = std::make_shared<HostTensor>(std::move(made));
-    const std::shared_ptr<const void> bytes(keep, keep->data());
-    copies_.push_back({from, want, bytes});
-    return bytes;
+    return made;
   }
 
- private:
   struct Copy {
     const void* from;
     memory::desc layout;
@@ -141,7 +149,7 @@ class DenseKernel final : public Kernel {
       if (other.ok()) {
         for (ArgSource& arg : other->args) {
           if (arg.arg != DNNL_ARG_WEIGHTS) continue;
-          Result<std::shared_ptr<const void>> copy = copies_.get(data, have, arg.desc);
+          Result<std::shared_ptr<const void>> copy = copies_.get(data, have, spec.weights, arg.desc);
           if (!copy.ok()) break;
           arg.from = ArgSource::From::kFixed;
           arg.fixed = copy->get();
@@ -327,7 +335,12 @@ Result<std::unique_ptr<Kernel>> create_dense(const DenseFamily& family, const Pr
     // Whether it runs at all. Fast implementations may want another layout under this limit of threads: see bind().
     if (!spec.empty) {
       const ParallelScope scope(threads > 0 ? threads : max_parallelism());
-      WOOTZ_RETURN_IF_ERROR(plan_dense(problem, traits, spec, weights, opt, /*allow_reference=*/true).status());
+      const auto runs = [&](const memory::desc& with) {
+        return plan_dense(problem, traits, spec, with, opt, /*allow_reference=*/true).status();
+      };
+      Status status = runs(weights);
+      if (!status.ok() && problem.inputs[1].constant) status = runs(any_layout(spec.weights));
+      WOOTZ_RETURN_IF_ERROR(status);
     }
     return std::unique_ptr<Kernel>(std::make_unique<DenseKernel>(family, problem, std::move(traits), std::move(spec),
                                                                  std::move(weights), threads));

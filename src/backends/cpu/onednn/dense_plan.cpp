@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backends/cpu/onednn/avoided.h"
 #include "backends/cpu/onednn/dense.h"
 
 namespace wootz::cpu::dnn {
@@ -225,24 +226,6 @@ bool misreads_operands(std::string_view implementation, const Attempt& attempt) 
                      [](const ArgSource& a) { return a.from == From::kInput; });
 }
 
-// Asked for weights that its VNNI kernels would lay out otherwise (for another number of threads), oneDNN 3.2 may take
-// a kernel for AVX-512 alone, whose sums of two products saturate in 16 bits.
-bool saturates(const memory::desc& weights, std::string_view implementation) {
-  return weights.get_data_type() == memory::data_type::s8 && implementation.starts_with("brg") &&
-         implementation.ends_with(":avx512_core");
-}
-
-bool is_wrong(const DenseTraits& traits, const memory::desc& weights, std::string_view implementation) {
-  return saturates(weights, implementation) ||
-         (traits.no_tiles && implementation.find("amx") != std::string_view::npos);
-}
-
-// Goes on to the first implementation that is right, if there is one.
-void avoid_wrong(const DenseTraits& traits, const memory::desc& weights, dnnl::primitive_desc_base* primitive) {
-  while (is_wrong(traits, weights, primitive->impl_info_str()))
-    if (dnnl_primitive_desc_next_impl(primitive->get()) != dnnl_success) return;
-}
-
 // Without AVX-512, oneDNN 3.2 does value by value what follows a convolution by GEMM: 5 to 30 times slower than a pass
 // of ours over the result.
 bool finishes_slowly(const Problem& p, std::string_view implementation) {
@@ -283,14 +266,14 @@ Result<DensePlan> attempt_plan(const Problem& p, const DenseTraits& traits, cons
     const memory::desc dst = layout_desc(spec.dst_layout, spec.dst_dims, attempt.dst_type);
     plan.primitive = describe(spec, weights, dst, attempt.attr, *eng);
     if (!plan.primitive.get(true)) return unsupported("there is no implementation");
-    avoid_wrong(traits, weights, &plan.primitive);
+    skip_avoided(traits, spec, weights, &plan.primitive);
     plan.implementation = plan.primitive.impl_info_str();
     if (is_reference(plan.implementation) && !slow)
       return unsupported("only the reference implementation '{}' fits", plan.implementation);
     if (share.count > 0 && finishes_slowly(p, plan.implementation))
       return unsupported("'{}' is slow in what follows", plan.implementation);
-    if (is_wrong(traits, weights, plan.implementation))
-      return unsupported("'{}' is wrong for this problem (oneDNN 3.2)", plan.implementation);
+    if (const char* why = why_avoided(traits, spec, weights, plan.implementation))
+      return unsupported("'{}' {} (oneDNN 3.2)", plan.implementation, why);
     if (misreads_operands(plan.implementation, attempt))
       return unsupported("'{}' misreads operands of post-ops", plan.implementation);
     // Given weights in a plain layout, oneDNN may still want compensation after them, which was not packed.
