@@ -5,6 +5,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "base/thread_pool.h"
+
 namespace wootz {
 namespace {
 
@@ -22,21 +24,25 @@ size_t first_point(const ChannelOrder& order, int64_t points, int64_t n, int64_t
   return static_cast<size_t>((n * order.groups + c / order.lanes) * points * order.lanes + c % order.lanes);
 }
 
-// Blocks of channels by points that stay in the first cache whichever of the two is innermost.
+// Blocks of channels by points that stay in the first cache whichever of the two is innermost; threads divide them.
 template <size_t kBytes>
 void move_elements(const std::byte* from, const ChannelOrder& a, std::byte* to, const ChannelOrder& b, const Dims& dims,
                    int64_t points) {
-  constexpr int64_t kChannels = 16, kPoints = 64;
+  constexpr int64_t kChannels = 16, kPoints = 64, kLeast = int64_t{1} << 16;  // elements of a thread
   const size_t step_in = static_cast<size_t>(a.lanes) * kBytes, step_out = static_cast<size_t>(b.lanes) * kBytes;
-  for (int64_t n = 0; n < dims[0]; ++n)
-    for (int64_t c0 = 0; c0 < dims[1]; c0 += kChannels)
-      for (int64_t p0 = 0; p0 < points; p0 += kPoints)
-        for (int64_t c = c0; c < std::min(dims[1], c0 + kChannels); ++c) {
-          const auto first = static_cast<size_t>(p0), last = static_cast<size_t>(std::min(points, p0 + kPoints));
-          const std::byte* in = from + first_point(a, points, n, c) * kBytes + first * step_in;
-          std::byte* out = to + first_point(b, points, n, c) * kBytes + first * step_out;
-          for (size_t p = first; p < last; ++p, in += step_in, out += step_out) std::memcpy(out, in, kBytes);
-        }
+  const int64_t blocks = (dims[1] + kChannels - 1) / kChannels;
+  const auto move_block = [&](int64_t n, int64_t c0) {
+    for (int64_t p0 = 0; p0 < points; p0 += kPoints)
+      for (int64_t c = c0; c < std::min(dims[1], c0 + kChannels); ++c) {
+        const auto first = static_cast<size_t>(p0), last = static_cast<size_t>(std::min(points, p0 + kPoints));
+        const std::byte* in = from + first_point(a, points, n, c) * kBytes + first * step_in;
+        std::byte* out = to + first_point(b, points, n, c) * kBytes + first * step_out;
+        for (size_t p = first; p < last; ++p, in += step_in, out += step_out) std::memcpy(out, in, kBytes);
+      }
+  };
+  parallel_for(dims[0] * blocks, std::max<int64_t>(1, kLeast / (points * kChannels)), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) move_block(i / blocks, i % blocks * kChannels);
+  });
 }
 
 using MoveElements = void (*)(const std::byte*, const ChannelOrder&, std::byte*, const ChannelOrder&, const Dims&,

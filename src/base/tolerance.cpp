@@ -62,6 +62,33 @@ double cancellation_noise(DType accumulator, double term, int64_t n) {
 
 namespace {
 
+// The values of a type of 8 bits, by their codes.
+std::array<double, 256> values_of_codes(DType type) {
+  std::array<uint8_t, 256> codes;
+  std::iota(codes.begin(), codes.end(), uint8_t{0});
+  const HostTensor tensor = HostTensor::wrap(type, {256}, codes.data(), nullptr);
+  std::array<double, 256> values;
+  for (size_t i = 0; i < values.size(); ++i) values[i] = tensor.get_f64(static_cast<int64_t>(i));
+  return values;
+}
+
+// Elements as numbers; of 8 bits, each code is one.
+class Values {
+ public:
+  explicit Values(const HostTensor& tensor) : tensor_(tensor) {
+    by_code_ = is_float(tensor.dtype()) && dtype_bits(tensor.dtype()) == 8;
+    if (by_code_) values_ = values_of_codes(tensor.dtype());
+  }
+  double operator[](int64_t i) const {
+    return by_code_ ? values_[static_cast<const uint8_t*>(tensor_.data())[i]] : tensor_.get_f64(i);
+  }
+
+ private:
+  const HostTensor& tensor_;
+  bool by_code_ = false;
+  std::array<double, 256> values_;
+};
+
 // A run of elements that one thread compares: which elements are summed together does not depend on the threads.
 constexpr int64_t kRun = 1 << 15;
 
@@ -73,10 +100,11 @@ struct RunDifference {
 RunDifference compare_run(const HostTensor& actual, const HostTensor& expected, double noise, int64_t begin,
                           int64_t end) {
   const bool integral = !is_float(expected.dtype());
+  const Values actual_values(actual), expected_values(expected);
   RunDifference run;
   Difference& d = run.d;
   for (int64_t i = begin; i < end; ++i) {
-    const double a = actual.get_f64(i), b = expected.get_f64(i);
+    const double a = actual_values[i], b = expected_values[i];
     if (!std::isfinite(a) || !std::isfinite(b)) {
       const bool same = std::isnan(a) ? std::isnan(b) : a == b;
       if (same) continue;
@@ -209,29 +237,38 @@ double largest_magnitude(const HostTensor& tensor) {
 
 namespace {
 
-// The first with all bits of the exponent; -1: none.
-template <typename Bits>
-int64_t first_of_exponent(const HostTensor& tensor, Bits exponent) {
+// The first element of these bits that is bad; -1: none. By runs, of which most have none.
+template <typename Bits, typename Bad>
+int64_t first_bad(const HostTensor& tensor, Bad bad) {
+  constexpr int64_t kTogether = 4096;
   const auto* const bytes = static_cast<const std::byte*>(tensor.data());
-  for (int64_t i = 0; i < tensor.volume(); ++i) {
+  const auto is_bad = [&](int64_t i) {
     Bits value;
     std::memcpy(&value, bytes + static_cast<size_t>(i) * sizeof value, sizeof value);
-    if ((value & exponent) == exponent) return i;
+    return bad(value);
+  };
+  for (int64_t first = 0; first < tensor.volume(); first += kTogether) {
+    const int64_t count = std::min(kTogether, tensor.volume() - first);
+    bool any = false;
+    for (int64_t i = 0; i < count; ++i) any |= is_bad(first + i);
+    for (int64_t i = 0; any && i < count; ++i)
+      if (is_bad(first + i)) return first + i;
   }
   return -1;
 }
 
+// With all bits of the exponent.
+template <typename Bits>
+int64_t first_of_exponent(const HostTensor& tensor, Bits exponent) {
+  return first_bad<Bits>(tensor, [&](Bits value) { return (value & exponent) == exponent; });
+}
+
 // Types of 8 bits have their infinities and NaN at codes of their own.
 int64_t first_of_codes(const HostTensor& tensor) {
-  std::array<uint8_t, 256> codes;
-  std::iota(codes.begin(), codes.end(), uint8_t{0});
-  const HostTensor values = HostTensor::wrap(tensor.dtype(), {256}, codes.data(), nullptr);
-  std::array<bool, 256> finite;
-  for (size_t i = 0; i < finite.size(); ++i) finite[i] = std::isfinite(values.get_f64(static_cast<int64_t>(i)));
-  const auto* const begin = static_cast<const uint8_t*>(tensor.data());
-  const auto* const end = begin + tensor.volume();
-  const auto* const found = std::find_if(begin, end, [&](uint8_t code) { return !finite[code]; });
-  return found == end ? -1 : found - begin;
+  const std::array<double, 256> values = values_of_codes(tensor.dtype());
+  std::array<bool, 256> bad;
+  std::transform(values.begin(), values.end(), bad.begin(), [](double v) { return !std::isfinite(v); });
+  return first_bad<uint8_t>(tensor, [&](uint8_t code) { return bad[code]; });
 }
 
 }  // namespace

@@ -141,15 +141,20 @@ Status BenchmarkRun::run() const {
 }
 
 Result<bool> BenchmarkRun::finite() const {
+  constexpr size_t kAtOnce = size_t{2} << 20;  // in memory that is there already, and stays in a cache
+  const auto part = std::make_unique_for_overwrite<std::byte[]>(kAtOnce);
   if (stream_ != nullptr) WOOTZ_RETURN_IF_ERROR(stream_->synchronize());
   for (size_t o = 0; o < outputs_.size(); ++o) {
     const DType type = problem_->outputs[o].dtype;
     if (outputs_[o] == nullptr || !is_float(type)) continue;
-    std::vector<std::byte> bytes(layout_bytes(problem_->outputs[o].layout, type, output_dims_[o]));
-    WOOTZ_RETURN_IF_ERROR(device_->copy(bytes.data(), outputs_[o], bytes.size(), stream_));
-    if (stream_ != nullptr) WOOTZ_RETURN_IF_ERROR(stream_->synchronize());
-    const auto places = static_cast<int64_t>(bytes.size() * 8) / dtype_bits(type);
-    if (first_non_finite(HostTensor::wrap(type, {places}, bytes.data(), nullptr)) >= 0) return false;
+    const size_t bytes = layout_bytes(problem_->outputs[o].layout, type, output_dims_[o]);
+    for (size_t at = 0; at < bytes; at += kAtOnce) {
+      const size_t more = std::min(kAtOnce, bytes - at);
+      WOOTZ_RETURN_IF_ERROR(device_->copy(part.get(), static_cast<const std::byte*>(outputs_[o]) + at, more, stream_));
+      if (stream_ != nullptr) WOOTZ_RETURN_IF_ERROR(stream_->synchronize());
+      const auto places = static_cast<int64_t>(more * 8) / dtype_bits(type);
+      if (first_non_finite(HostTensor::wrap(type, {places}, part.get(), nullptr)) >= 0) return false;
+    }
   }
   return true;
 }
@@ -160,10 +165,11 @@ Result<std::vector<HostTensor>> BenchmarkRun::results() const {
   for (size_t o = 0; o < outputs_.size(); ++o) {
     if (outputs_[o] == nullptr) continue;
     const TensorDesc& desc = problem_->outputs[o];
-    std::vector<std::byte> bytes(layout_bytes(desc.layout, desc.dtype, output_dims_[o]));
-    WOOTZ_RETURN_IF_ERROR(device_->copy(bytes.data(), outputs_[o], bytes.size(), stream_));
+    const size_t size = layout_bytes(desc.layout, desc.dtype, output_dims_[o]);
+    const auto bytes = std::make_unique_for_overwrite<std::byte[]>(size);
+    WOOTZ_RETURN_IF_ERROR(device_->copy(bytes.get(), outputs_[o], size, stream_));
     if (stream_ != nullptr) WOOTZ_RETURN_IF_ERROR(stream_->synchronize());
-    WOOTZ_ASSIGN_OR_RETURN(tensors[o], from_layout(bytes.data(), desc.layout, desc.dtype, output_dims_[o]));
+    WOOTZ_ASSIGN_OR_RETURN(tensors[o], from_layout(bytes.get(), desc.layout, desc.dtype, output_dims_[o]));
   }
   return tensors;
 }
