@@ -7,7 +7,6 @@
 
 #include "backend/chain_sum.h"
 #include "backend/quantized.h"
-#include "base/fp8.h"
 #include "base/tolerance.h"
 
 namespace wootz {
@@ -325,9 +324,9 @@ Allowance allowance_for(const Problem& problem, size_t output, DType dtype, int6
   const bool between = chain != nullptr && output == 1;
   const PointwiseExpr& epilogue = between ? chain->first_epilogue : problem.epilogue;
   if (epilogue.empty()) return a;
-  // The same of floats of 8 bits, which a result may come back from.
+  // The same of narrower floats, which a result may come back from.
   for (const PwInstr& i : epilogue.code)
-    if ((i.op == PwOp::kCast || i.op == PwOp::kCastSaturate) && is_float(dtype) && is_fp8(i.type))
+    if ((i.op == PwOp::kCast || i.op == PwOp::kCastSaturate) && is_float(dtype) && is_float(i.type))
       a.tolerance = std::max(a.tolerance, tolerance_for(i.type, longest));
   a.slack = rounding_slack(epilogue, between ? 0 : output);
   if (is_integer(dtype) && is_float(problem.acc_dtype)) a.slack = std::max(a.slack, 1.0);

@@ -128,7 +128,7 @@ void AttentionCall::block(const RunArgs& args, int64_t head, int64_t first, floa
 }
 
 AttentionCall::Fate AttentionCall::fate_of(float sum) const {
-  if (sum == 0) return nan_rows == 1 ? Fate::kNoNumber : Fate::kZero;
+  if (sum == 0) return nan_rows == 1 && keys > 0 ? Fate::kNoNumber : Fate::kZero;
   return nan_rows == 2 && std::isnan(sum) ? Fate::kZero : Fate::kDivided;
 }
 
