@@ -78,11 +78,11 @@ typedef Small<5, 2, 16, 0x7f, 2> f8e5m2fnuz;
 
 // Of what the device converts; 0: of other types.
 template <class T>
-constexpr int kExponent = 0;
+constexpr int kFloat8Exponent = 0;
 template <>
-constexpr int kExponent<f8e4m3> = 4;
+constexpr int kFloat8Exponent<f8e4m3> = 4;
 template <>
-constexpr int kExponent<f8e5m2> = 5;
+constexpr int kFloat8Exponent<f8e5m2> = 5;
 typedef Small<2, 1, 1, 7, 3> f4e2m1;
 struct f8e8m0 {  // a power of two
   u8 x;
@@ -115,8 +115,9 @@ W_FN float w_get(f8e8m0 v) { return v.value(); }
 template <class T, int N>
 W_FN float w_float_byte(const Pack<u32, N>& words, int k) {
 #ifdef W_CONVERTS_FLOAT8
-  if constexpr (kExponent < T >> 0) {  // neighbours are one conversion, which the compiler finds
-    const u32 halves = w_float8_values<kExponent<T>>((u16)(words.v[k / 4] >> k % 4 / 2 * 16));
+  constexpr int kExponentBits = kFloat8Exponent<T>;
+  if constexpr (kExponentBits != 0) {  // neighbours are one conversion, which the compiler finds
+    const u32 halves = w_float8_values<kExponentBits>((u16)(words.v[k / 4] >> k % 4 / 2 * 16));
     return w_h2f((u16)(k % 2 == 0 ? halves : halves >> 16));
   }
 #endif
@@ -140,8 +141,8 @@ W_FN Pack<u32, N / 4> w_small_words(const Pack<float, N>& v) {
 #pragma unroll
   for (int k = 0; k < N; k += 4) {
 #ifdef W_CONVERTS_FLOAT8
-    words.v[k / 4] = w_float8_pair<kExponent<T>>(v.v[k], v.v[k + 1]) |
-                     (u32)w_float8_pair<kExponent<T>>(v.v[k + 2], v.v[k + 3]) << 16;
+    words.v[k / 4] = w_float8_pair<kFloat8Exponent<T>>(v.v[k], v.v[k + 1]) |
+                     (u32)w_float8_pair<kFloat8Exponent<T>>(v.v[k + 2], v.v[k + 3]) << 16;
 #else
     words.v[k / 4] = 0;
     for (int i = 0; i < 4; ++i) words.v[k / 4] |= (u32)w_small<T>(v.v[k + i], true).x << 8 * i;
