@@ -11,8 +11,6 @@
 namespace wootz::ops {
 namespace {
 
-bool is_byte(DType type) { return is_int8(type) || is_fp8(type); }
-
 bool positive(double s) { return std::isfinite(s) && s >= 0; }
 
 bool whole(double z, DType type) {

@@ -12,17 +12,12 @@
 namespace wootz {
 namespace {
 
-bool is_heavy(const Node& node) {
-  return node.op().lowering == Lowering::kConv || node.op().lowering == Lowering::kGemm;
-}
-
 // By what a producer takes the expression before another: a convolution or product rather than what is cheap, and one
 // that gives floats rather than one that has been rounded to bytes, whose result would be rounded and read back in the
 // middle of its epilogue while the other one is written in full. Then the last one, for its other operands exist by
 // then.
 std::tuple<bool, bool, int> rank_of(const Node& producer, const Places& places) {
-  const DType type = producer.output()->dtype();
-  return {is_heavy(producer), !is_int8(type) && !is_fp8(type), places.at(&producer)};
+  return {multiplies(producer), !is_byte(producer.output()->dtype()), places.at(&producer)};
 }
 
 Node* producer_to_fuse(const Node& pointwise, const Places& places) {

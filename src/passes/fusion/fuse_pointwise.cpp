@@ -62,10 +62,6 @@ Fused normalize(const PointwiseExpr& expr, const std::vector<Value*>& values) {
   return out;
 }
 
-bool multiplies(const Node& node) {
-  return node.op().lowering == Lowering::kConv || node.op().lowering == Lowering::kGemm;
-}
-
 // The convolution or GEMM that could take the pointwise tree which ends in the value as its epilogue; null: there is
 // none.
 const Node* product_below(const Value* value) {
@@ -96,7 +92,7 @@ bool has_rival(const Value* value, const std::vector<Value*>& operands, const No
 // epilogue and writes 8 bits; its reader then starts from them. (Taken into the reader, the tree would have to read
 // f32.) Floats of 8 bits are only written by what reads such, and where the reader has another product to stand on.
 bool ends_in_bytes(const Value* value, const std::vector<Value*>& operands, const Node* reader) {
-  if (!is_int8(value->dtype()) && !is_fp8(value->dtype())) return false;
+  if (!is_byte(value->dtype())) return false;
   const Node* const product = product_below(value);
   if (product == nullptr || is_int8(value->dtype())) return product != nullptr;
   return is_fp8(product->input(0)->dtype()) && has_rival(value, operands, reader);

@@ -30,6 +30,11 @@ bool is_view(const Node& node);
 // Whether the node is the mean over all axes of an image: all but the first two.
 bool is_spatial_mean(const Node& node);
 
+// A convolution or a product.
+inline bool multiplies(const Node& node) {
+  return node.op().lowering == Lowering::kConv || node.op().lowering == Lowering::kGemm;
+}
+
 // Whether the node's kernel family finishes its results by an expression (attribute "epilogue").
 bool carries_epilogue(const Node& node);
 

@@ -20,6 +20,17 @@ TensorDesc described(const HostTensor& t, bool constant) {
   return {t.dtype(), Layout::kLinear, t.dims(), t.dims(), constant};
 }
 
+// Of two operands, with sums in FP32.
+Problem product_of(const CheckCase& expected) {
+  Problem p;
+  p.params = GemmParams{};
+  p.inputs = {described(expected.inputs[0], false), described(expected.inputs[1], true)};
+  p.outputs = {described(expected.expected[0], false)};
+  p.num_main = 2;
+  p.acc_dtype = DType::kF32;
+  return p;
+}
+
 // Sums of 4, of which the expression leaves little: what rounds them to 16 bits is all that differs.
 TEST(Agreement, KnowsWhatASumIsRoundedToBeforeAnExpressionMakesLittleOfIt) {
   CheckCase expected;
@@ -77,12 +88,7 @@ TEST(Agreement, KnowsTheStepsOfFloatsOf8BitsThatComeBack) {
   CheckCase expected;
   expected.inputs = {filled({20, 64}, 1), filled({64, 16}, 0.0625)};
   expected.expected = {filled({20, 16}, 1)};
-  Problem p;
-  p.params = GemmParams{};
-  p.inputs = {described(expected.inputs[0], false), described(expected.inputs[1], true)};
-  p.outputs = {described(expected.expected[0], false)};
-  p.num_main = 2;
-  p.acc_dtype = DType::kF32;
+  Problem p = product_of(expected);
   const auto agrees = [&](double value) {
     double error = 0;
     return disagreement(p, expected, {filled({20, 16}, value)}, &error).empty();
@@ -102,12 +108,7 @@ TEST(Agreement, KnowsTheScaleOfWhatCancels) {
   CheckCase expected;
   expected.inputs = {filled({20, 64}, 256), filled({64, 16}, 256)};
   expected.expected = {filled({20, 16}, 0x1p-20)};
-  Problem p;
-  p.params = GemmParams{};
-  p.inputs = {described(expected.inputs[0], false), described(expected.inputs[1], true)};
-  p.outputs = {described(expected.expected[0], false)};
-  p.num_main = 2;
-  p.acc_dtype = DType::kF32;
+  Problem p = product_of(expected);
   const auto agrees = [&](double value) {
     double error = 0;
     return disagreement(p, expected, {filled({20, 16}, value)}, &error).empty();

@@ -215,17 +215,19 @@ Status generate_attention(const Problem& p, const BindArgs& args, std::vector<La
   return source.finish(kRowsBlock, blocks, launches);
 }
 
-// On an H200: a start and bytes, or all keys by each block.
-double estimate_attention(const Problem& p) {
-  constexpr double kStartUs = 16, kBytesPerUs = 4e5, kElementUs = 0.0004, kAtOnce = 132 * 8;
+double plain_attention_us(const Problem& p, int64_t block_rows, const PlainAttention& costs) {
   const std::vector<Dims> in = operand_dims(p.inputs), out = operand_dims(p.outputs);
   const Result<AttentionShape> a = attention_shape(p, {in, out, {}}, AttentionBytes::kCaches);
   if (!a.ok()) return 0;
-  const auto blocks = static_cast<double>(a->batch * a->heads * a->rows);
-  const double each = static_cast<double>(a->keys * (a->size + a->v_size)) * kElementUs;
+  const auto blocks = static_cast<double>(a->batch * a->heads * ((a->rows + block_rows - 1) / block_rows));
+  const double each = static_cast<double>(a->keys * (a->size + a->v_size)) * costs.element_us;
   const wootz::Work work = work_of(p);
-  return kStartUs +
-         std::max((work.bytes_read + work.bytes_written) / kBytesPerUs, std::max(1.0, blocks / kAtOnce) * each);
+  return costs.start_us + std::max((work.bytes_read + work.bytes_written) / costs.bytes_per_us,
+                                   std::max(1.0, blocks / costs.at_once) * each);
+}
+
+double estimate_attention(const Problem& p) {
+  return plain_attention_us(p, 1, {.start_us = 16, .bytes_per_us = 4e5, .element_us = 0.0004, .at_once = 132 * 8});
 }
 
 }  // namespace wootz::cuda

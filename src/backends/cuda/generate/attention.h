@@ -24,6 +24,13 @@ bool in_steps_of(const Heads& heads, int64_t elements);
 // than a step of rounding costs.
 Status check_rounded(const AttentionShape& shape);
 
+// Estimate of attention whose blocks go over all keys, on an H200: a start, and bytes or the blocks' elements of keys
+// and values, so many blocks at once. 0: attention that generated kernels do not take.
+struct PlainAttention {
+  double start_us, bytes_per_us, element_us, at_once;
+};
+double plain_attention_us(const Problem& problem, int64_t block_rows, const PlainAttention& costs);
+
 // What attention/head.cuh asks for; `views`: of q, k and v, where a kernel takes maps of them instead of pointers.
 Result<KernelSource> attention_source(std::string_view file, const Problem& problem, const BindArgs& args,
                                       const AttentionShape& shape, std::span<const TensorView> views = {});

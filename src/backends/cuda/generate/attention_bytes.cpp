@@ -5,6 +5,7 @@
 #include "backend/operand_dims.h"
 #include "backends/cuda/generate/attention_parts.h"
 #include "backends/cuda/generate/families.h"
+#include "base/fp8.h"
 
 namespace wootz::cuda {
 namespace {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/fp8.h"
-
 namespace wootz::cuda {
 namespace {
 
@@ -19,8 +17,6 @@ void write_parts(const KeyParts& k, bool centered, KernelSource* source) {
 }
 
 }  // namespace
-
-bool is_byte(DType type) { return is_int8(type) || is_fp8(type); }
 
 int64_t sharing_rows(const AttentionShape& a) { return a.heads / a.kv_heads * a.rows; }
 

@@ -23,8 +23,6 @@ KeyParts divide_keys(const AttentionShape& shape, int64_t rows, const KeySteps& 
 // Rows that share keys.
 int64_t sharing_rows(const AttentionShape& shape);
 
-bool is_byte(DType type);
-
 // The launch of `source`, a block of so many threads for each part, and where there are several that of
 // attention/joined.cuh. `centered`: values are without their zero point.
 Status finish_parts(const Problem& p, const BindArgs& args, const AttentionShape& shape, const KeyParts& parts,

@@ -1,8 +1,4 @@
 // Family attention in tiles: 16 query rows of a head by a block, over 64 keys at a time.
-#include <algorithm>
-
-#include "backend/operand_dims.h"
-#include "backend/work.h"
 #include "backends/cuda/generate/attention.h"
 #include "backends/cuda/generate/families.h"
 #include "backends/cuda/support/heads.h"
@@ -30,17 +26,10 @@ Status generate_attention_tiles(const Problem& p, const BindArgs& args, std::vec
   return source.finish(kBlock, blocks, launches);
 }
 
-// On an H200: a start and bytes, or all keys by each block, two of which keep a multiprocessor's shared memory busy.
+// Two blocks keep a multiprocessor's shared memory busy.
 double estimate_attention_tiles(const Problem& p) {
-  constexpr double kStartUs = 4, kBytesPerUs = 1.5e6, kElementUs = 0.00075, kAtOnce = 132 * 2;
-  const std::vector<Dims> in = operand_dims(p.inputs), out = operand_dims(p.outputs);
-  const Result<AttentionShape> a = attention_shape(p, {in, out, {}}, AttentionBytes::kCaches);
-  if (!a.ok()) return 0;
-  const auto blocks = static_cast<double>(a->batch * a->heads * ((a->rows + kRows - 1) / kRows));
-  const double each = static_cast<double>(a->keys * (a->size + a->v_size)) * kElementUs;
-  const wootz::Work work = work_of(p);
-  return kStartUs +
-         std::max((work.bytes_read + work.bytes_written) / kBytesPerUs, std::max(1.0, blocks / kAtOnce) * each);
+  return plain_attention_us(p, kRows,
+                            {.start_us = 4, .bytes_per_us = 1.5e6, .element_us = 0.00075, .at_once = 132 * 2});
 }
 
 }  // namespace wootz::cuda

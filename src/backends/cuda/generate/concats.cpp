@@ -13,8 +13,6 @@ namespace {
 constexpr size_t kMostParts = 64;
 
 // Copied as they are.
-bool is_byte(DType type) { return is_int8(type) || is_fp8(type); }
-
 bool takes(const TensorDesc& t) { return t.layout == Layout::kLinear && (is_model_float(t.dtype) || is_byte(t.dtype)); }
 
 // Axes with strides {operand, result}, counted in as many neighbours as 16 bytes of the wider side.

@@ -114,7 +114,7 @@ bool walks(const TileProduct& b, const Tile& tile, int early, Walk* walk) {
 
 // Bytes that go by vectors, and change from row to row.
 bool is_ahead(const Operands& all, const Operand& o) {
-  return all.vector % 4 == 0 && o.name != "b" && o.along == 1 && (is_int8(o.type) || is_fp8(o.type));
+  return all.vector % 4 == 0 && o.name != "b" && o.along == 1 && is_byte(o.type);
 }
 // The same of 16 bits.
 bool is_half_ahead(const Operands& all, const Operand& o) {

@@ -73,7 +73,8 @@ Module::~Module() {
 }
 
 Status Module::allow_shared(unsigned bytes) const {
-  constexpr unsigned kAlways = 48 << 10;  // with what the kernel has of its own
+  constexpr unsigned kAlways = 48 << 10;  // with what the kernel has of its own, which is no more
+  if (bytes == 0) return Status();
   WOOTZ_ASSIGN_OR_RETURN(const unsigned own, own_shared());
   if (own + bytes <= kAlways) return Status();
   const GpuScope scope(gpu_);
