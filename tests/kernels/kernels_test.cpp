@@ -2,6 +2,7 @@
 // the processor for each instruction set, and on the GPU, or the emulator where there is none. A line is tested because
 // it is in a table; `--gtest_filter='*gemm_f32_tiled*'` runs one. Where each problem is compiled first, which takes
 // time, a kernel is given those that are written for it and WOOTZ_KERNEL_PROBLEMS others, drawn by the seed; 0 is all.
+// WOOTZ_KERNEL_SHARE=2/6 takes the second sixth of them, for processes beside each other.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,6 +30,13 @@ size_t most_problems(const char* backend) {
   const char* const text = std::getenv("WOOTZ_KERNEL_PROBLEMS");
   const size_t asked = text == nullptr ? kUsual : std::strtoul(text, nullptr, 10);
   return asked == 0 ? SIZE_MAX : asked;
+}
+
+bool is_in_share(const KernelCase& c) {
+  const char* const text = std::getenv("WOOTZ_KERNEL_SHARE");
+  unsigned share = 1, shares = 1;
+  if (text == nullptr || std::sscanf(text, "%u/%u", &share, &shares) != 2 || shares == 0) return true;
+  return std::hash<std::string>()(c.name) % shares == share - 1;
 }
 
 const std::vector<TimedProblem>& timed(const std::string& backend) {
@@ -220,7 +228,7 @@ TEST_P(KernelTest, AgreesWithTheReference) {
     size_t taken = 0;
     for (const KernelCase* c : cases_of(all, family)) {
       if (!c->written && taken >= most) break;
-      if (accepted_ > 0 && is_left_to_others(line, *c, one_of_many)) continue;
+      if (accepted_ > 0 && (!is_in_share(*c) || is_left_to_others(line, *c, one_of_many))) continue;
       const std::vector<Candidate> candidates = candidates_of(line, c->problem);
       taken += !c->written && !candidates.empty();
       for (const Candidate& candidate : candidates) add(*c, candidate);

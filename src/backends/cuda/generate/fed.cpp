@@ -4,8 +4,10 @@
 #include <cstring>
 #include <iterator>
 
+#include "backend/chain_sum.h"
 #include "backend/operand_dims.h"
 #include "backends/cuda/generate/families.h"
+#include "backends/cuda/generate/normalized_form.h"
 #include "backends/cuda/generate/tile_cost.h"
 #include "backends/cuda/generate/walkers.h"
 #include "backends/cuda/generate/wide_products.h"
@@ -22,14 +24,22 @@ int64_t tiles_of(const FedProduct& p, const FedTile& tile) {
   return pieces(p.b().rows, tile.rows) * pieces(p.b().columns, tile.columns);
 }
 
-// That walk over the tiles; where a cluster divides a sum, each has one.
+// That walk over the tiles; where a cluster divides a sum, or rows are normalized, each has one.
 int64_t blocks_of(const FedProduct& p, const FedTile& tile) {
-  return tile.cluster > 1 ? tiles_of(p, tile) : std::min(walked_multiprocessors(), tiles_of(p, tile));
+  return tile.cluster > 1 || p.b().norm ? tiles_of(p, tile) : std::min(walked_multiprocessors(), tiles_of(p, tile));
 }
 
 // All blocks of a cluster have a part of the sum.
 bool divides(const FedProduct& p, const FedTile& tile) {
   return tile.cluster == 1 || (tile.cluster - 1) * pieces(p.stages(), tile.cluster) < p.stages();
+}
+
+// One of a block's teams finds mean and deviation of whole rows, and has room to note them, and what columns need.
+int note_bytes(const FedProduct& p, const FedTile& tile) { return p.b().norm ? (tile.rows + tile.columns) * 8 : 0; }
+bool can_normalize(const FedProduct& p, const FedTile& tile) {
+  constexpr int kMost = 227 << 10;
+  return !p.b().norm ||
+         (tile.cluster == 1 && !tile.promoted && tile.in_turn && tile.bytes() + note_bytes(p, tile) <= kMost);
 }
 
 void write_numbers(const FedProduct& p, const FedTile& tile, KernelSource* source) {
@@ -66,12 +76,25 @@ void write_views(const FedProduct& p, DType type, const FedTile& tile, KernelSou
                   two ? "p.other_x" : "nullptr", two ? "p.other_w" : "nullptr"));
 }
 
-// Scales of columns stand behind these.
+// Scales of columns stand behind these, or what normalized rows ask for.
 void write_scales(const FedImage& image, KernelSource* source) {
+  const bool tables = image.b.scaled || image.b.norm;
   source->number("tables", image.weight_bytes());
-  if (image.b.scaled) source->operand("const u8*", "packed", {false, image.w});
+  if (tables) source->operand("const u8*", "packed", {false, image.w});
   source->code(fmt::format("W_FN const float* scales_of(const Operands& p, const Constants& c) {{ return {}; }}\n",
-                           image.b.scaled ? "(const float*)(p.packed + c.tables)" : "nullptr"));
+                           tables ? "(const float*)(p.packed + c.tables)" : "nullptr"));
+}
+
+// A normalization in front; where its rows are a result, they are read as they are as well.
+Status write_norm(const Problem& problem, const FedImage& image, KernelSource* source) {
+  constexpr int64_t kVector = 8;
+  WOOTZ_RETURN_IF_ERROR(add_norm(image.b, &problem, kVector, source));
+  if (!image.b.norm) return Status();
+  source->number("depth", image.b.depth(), "int");
+  if (!image.b.norm->kept) return Status();
+  source->operand("const X*", "plain_x", {false, image.x});
+  source->code("W_FN const X* plain_x_of(const Operands& p) { return p.plain_x; }\n");
+  return Status();
 }
 
 // Those of blocks of each row and of columns.
@@ -134,13 +157,15 @@ double bytes_read(const Problem& problem, const FedProduct& p) {
   return bytes;
 }
 
-// What a library is said to take: of a sum, of both convolutions, which are measured beside.
+// What a library is said to take: of a sum, of both convolutions, which are measured beside; of normalized rows with
+// the normalization.
 double others_us(const FedProduct& p, double bytes) {
   constexpr double kStepUs = 3;
   double macs = 0;
   for (const FedImage& image : p.images)
     macs += static_cast<double>(image.b.rows * image.b.columns) * static_cast<double>(image.b.depth());
-  return library_us(macs, bytes) + (p.images.size() > 1 ? kStepUs : 0);
+  return library_us(macs, bytes) + (p.images.size() > 1 ? kStepUs : 0) +
+         (p.b().norm ? norm_us(static_cast<double>(p.b().rows * p.b().depth() * p.b().size)) : 0);
 }
 
 Status check_image(const FedImage& image, DType type, std::span<const FedTile> tiles) {
@@ -163,9 +188,35 @@ Result<FedProduct> describe_one(const Problem& problem, const BindArgs& args) {
   WOOTZ_ASSIGN_OR_RETURN(p.reads, tile_reads(problem, args.inputs, args.outputs));
   FedImage image{.x = p.reads.x, .w = p.reads.w};
   WOOTZ_ASSIGN_OR_RETURN(image.b, describe_half(p.reads, args));
-  if (!problem.is(Family::kConv) && !problem.is(Family::kGemm)) return unsupported("another problem than a product");
+  if (!problem.is(Family::kConv) && !problem.is(Family::kGemm) && !image.b.norm)
+    return unsupported("another problem than a product, or one of normalized rows");
   p.images = {std::move(image)};
   return p;
+}
+
+// Lines as the unit for tensors copies them, of columns one after the other.
+std::vector<std::byte> lines_of(const FedImage& image, const std::vector<std::byte>& columns) {
+  const int64_t taps = image.b.taps_h * image.b.taps_w, channel_bytes = image.b.channels * image.b.size;
+  std::vector<std::byte> to(static_cast<size_t>(image.weight_bytes()));
+  for (int64_t line = 0; line < image.padded_columns(); ++line) {
+    const int64_t n = line / 32 * 32 + line / 2 % 4 * 8 + line / 8 % 4 * 2 + line % 2;
+    if (n >= image.b.columns) continue;
+    for (int64_t tap = 0; tap < taps; ++tap)
+      std::memcpy(&to[static_cast<size_t>((line * image.stages() + tap * image.lines) * kFedLine)],
+                  &columns[static_cast<size_t>((n * taps + tap) * channel_bytes)], static_cast<size_t>(channel_bytes));
+  }
+  return to;
+}
+
+// With the normalization's scale, and the tables behind them.
+PackedForm packed_normalized(const Problem& problem, const FedImage& image, const HostTensor& w,
+                             const HostTensor& scale, const HostTensor& bias) {
+  return packed_by(static_cast<size_t>(image.packed_bytes()), [=]() -> Result<std::vector<std::byte>> {
+    const std::vector<std::byte> made = normalized_columns(problem, w, scale, bias, image.b.size);
+    std::vector<std::byte> to = lines_of(image, made);
+    to.insert(to.end(), made.end() - (image.packed_bytes() - image.weight_bytes()), made.end());
+    return to;
+  });
 }
 
 PackedForm packed_columns(const Problem& problem, const FedImage& image, const HostTensor& source) {
@@ -192,18 +243,7 @@ PackedForm packed_biases(const HostTensor& a, const HostTensor& b, int64_t colum
 }  // namespace
 
 std::vector<std::byte> fed_columns(const Problem& problem, const FedImage& image, const HostTensor& source) {
-  const WeightColumns from = weight_columns(problem, source, image.b.size);
-  const int64_t taps = image.b.taps_h * image.b.taps_w, channel_bytes = image.b.channels * image.b.size;
-  std::vector<std::byte> to(static_cast<size_t>(image.weight_bytes()));
-  for (int64_t line = 0; line < image.padded_columns(); ++line) {
-    const int64_t n = line / 32 * 32 + line / 2 % 4 * 8 + line / 8 % 4 * 2 + line % 2;
-    if (n >= image.b.columns) continue;
-    for (int64_t tap = 0; tap < taps; ++tap)
-      std::memcpy(&to[static_cast<size_t>((line * image.stages() + tap * image.lines) * kFedLine)],
-                  &from.bytes[static_cast<size_t>((n * taps + tap) * channel_bytes)],
-                  static_cast<size_t>(channel_bytes));
-  }
-  return to;
+  return lines_of(image, weight_columns(problem, source, image.b.size).bytes);
 }
 
 Status settle_fed(const BindArgs& args, DType type, std::span<const FedTile> tiles, FedProduct* p) {
@@ -220,7 +260,7 @@ Status settle_fed(const BindArgs& args, DType type, std::span<const FedTile> til
 
 Result<FedProduct> describe_fed(const Problem& problem, const BindArgs& args) {
   WOOTZ_ASSIGN_OR_RETURN(FedProduct p,
-                         problem.is(Family::kChain) ? describe_fed_sum(problem, args) : describe_one(problem, args));
+                         adds_results(problem) ? describe_fed_sum(problem, args) : describe_one(problem, args));
   WOOTZ_RETURN_IF_ERROR(settle_fed(args, problem.inputs[0].dtype, kFedTiles, &p));
   return p;
 }
@@ -284,6 +324,11 @@ Result<std::optional<PackedForm>> pack_fed_among(const Problem& problem, int inp
   WOOTZ_ASSIGN_OR_RETURN(const FedProduct p,
                          describe_fed(problem, {operand_dims(problem.inputs), operand_dims(problem.outputs), {}}));
   if (p.added >= 0 && input == p.bias) return std::optional(packed_biases(at(p.bias), at(p.added), p.b().columns));
+  if (const auto& norm = p.b().norm; norm && input == p.images[0].w) {
+    const auto given = [&](int i) { return i < 0 ? HostTensor() : at(i); };
+    return std::optional(
+        packed_normalized(p.reads.problem, p.images[0], at(input), given(norm->scale), given(norm->bias)));
+  }
   return pack_fed(problem, input, at(input));
 }
 
@@ -295,6 +340,7 @@ Status generate_fed(const Problem& problem, const BindArgs& args, size_t index, 
 Status write_fed(const Problem& problem, const FedProduct& p, const FedTile& tile, std::vector<Launch>* launches) {
   if (p.b().rows * p.b().columns == 0) return Status();
   if (!divides(p, tile)) return unsupported("a sum of {} stages by {} blocks", p.stages(), tile.cluster);
+  if (!can_normalize(p, tile)) return unsupported("normalized rows by a part of a sum, or beyond shared memory");
   const DType type = problem.inputs[0].dtype, w = problem.inputs[static_cast<size_t>(p.images[0].w)].dtype;
   KernelSource source("gemm/fed.cuh", true);
   source.type("X", storage_type(type));
@@ -305,6 +351,7 @@ Status write_fed(const Problem& problem, const FedProduct& p, const FedTile& til
   source.operand("Y* __restrict__", "y", {true, 0});
   write_views(p, type, tile, &source);
   write_scales(p.images[0], &source);
+  WOOTZ_RETURN_IF_ERROR(write_norm(problem, p.images[0], &source));
   write_block_scales(p, &source);
   WOOTZ_RETURN_IF_ERROR(write_by_eight(
       p.reads.problem, {p.reads.dims, p.reads.made, {}}, p.b().columns,
@@ -314,7 +361,7 @@ Status write_fed(const Problem& problem, const FedProduct& p, const FedTile& til
   size.grid_x = static_cast<unsigned>(blocks_of(p, tile));
   size.grid_z = size.cluster = static_cast<unsigned>(tile.cluster);
   size.block = 384;
-  size.shared = static_cast<unsigned>(tile.bytes());
+  size.shared = static_cast<unsigned>(tile.bytes() + note_bytes(p, tile));
   size.at_once = 1;
   return source.finish(size, launches);
 }
@@ -333,12 +380,15 @@ double estimate_fed_tile(const Problem& problem, const FedProduct& p, std::span<
   const bool is_sum = p.images.size() > 1;
   const int64_t least = is_sum ? kMultiprocessors : 64;
   const double bytes = bytes_read(problem, p), others = others_us(p, bytes);
+  if (!can_normalize(p, tiles[index])) return 0;
   if (tiles[index].cluster > 1) return estimate_divided(p, tiles[index], others);
-  if (tiles_of(p, tiles[index]) < least) return 0;
+  const int64_t most = p.b().norm ? kMultiprocessors : INT64_MAX;  // each has one
+  if (tiles_of(p, tiles[index]) < least || tiles_of(p, tiles[index]) > most) return 0;
   const double us = us_of(p, tiles[index], bytes);
   size_t better = 0;
   for (size_t i = 0; i < tiles.size(); ++i)
-    better += i != index && tiles[i].cluster == 1 && tiles_of(p, tiles[i]) >= least && us_of(p, tiles[i], bytes) < us;
+    better += i != index && tiles[i].cluster == 1 && can_normalize(p, tiles[i]) && tiles_of(p, tiles[i]) >= least &&
+              us_of(p, tiles[i], bytes) < us;
   return better < (is_sum ? kMostOfSum : kMost) && us < kHopeless * others ? us : 0;
 }
 

@@ -23,13 +23,7 @@ size_t table_bytes(const TileProduct& b) { return b.norm ? static_cast<size_t>(2
 
 constexpr TileCosts kCosts{1, 0.66, 0.23, 0.52, 0.2, 7.8e5, 8.3e4, 9.5e3, 6.2e6};
 
-// Of a step that reads and writes as much.
-double copy_us(const TensorDesc& t) {
-  return 1 + 2 * static_cast<double>(dtype_bytes(t.dtype, t.dims.volume())) / 3.3e6;
-}
-
-// Of a normalization's, beside others in a network.
-double norm_us(const TensorDesc& t) { return 0.6 + copy_us(t); }
+double size_of(const TensorDesc& t) { return static_cast<double>(dtype_bytes(t.dtype, t.dims.volume())); }
 
 double multiplications(const TileProduct& b) {
   return static_cast<double>(b.rows) * static_cast<double>(b.columns) * static_cast<double>(b.depth());
@@ -141,11 +135,11 @@ double estimate_half(const Problem& p, size_t tile) {
     TileProduct alone = *b;
     alone.norm.reset();
     most_us = kNormed * (std::min(library, estimate_tile(g->problem, alone, kHalfTiles, tile, kCosts, kMost).best_us) +
-                         norm_us(g->problem.inputs[0]));
+                         norm_us(size_of(g->problem.inputs[0])));
   } else if (p.is(Family::kSiblings)) {
     most_us = apart_us(*g, *b);
   } else if (p.is(Family::kChain)) {
-    most_us = library + copy_us(g->problem.inputs[0]);
+    most_us = library + copy_us(size_of(g->problem.inputs[0]));
   }
   if (!e.suits || e.best_us > most_us) return 0;
   // Those that the multiplications alone make alike stand in their order.

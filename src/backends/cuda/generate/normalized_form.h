@@ -11,6 +11,8 @@ namespace wootz::cuda {
 // with the normalization's scale. Columns of w' as weight_columns() has them, rounded to w's type after a factor that
 // brings its largest element near 1; then, in FP32 and with the product's alpha, the sums of what w' is rounded to,
 // bias * w, and the factor's inverse. `scale`, `bias`: of the rows' length; or none.
+std::vector<std::byte> normalized_columns(const Problem& product, const HostTensor& w, const HostTensor& scale,
+                                          const HostTensor& bias, int64_t step);
 PackedForm normalized_form(const Problem& product, const HostTensor& w, const HostTensor& scale, const HostTensor& bias,
                            int64_t step);
 

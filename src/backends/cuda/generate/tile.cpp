@@ -247,23 +247,21 @@ void add_reads_and_results(const TileProduct& b, KernelSource* source) {
                   gated ? "p.gate" : "nullptr", reads, results));
 }
 
-// The normalization in front, and the normalized rows where they are a result.
-Status add_norm(const TileProduct& b, const Problem* step, const Operands& operands, KernelSource* source) {
+}  // namespace
+
+Status add_norm(const TileProduct& b, const Problem* step, int64_t vector, KernelSource* source) {
   const TileProduct::Norm norm = b.norm.value_or(TileProduct::Norm{});
   source->fixed("kNormed", b.norm.has_value());
   source->fixed("kCentered", norm.centered);
   source->fixed("kKept", norm.kept);
   source->fixed_real("kEpsilon", norm.epsilon);
   if (!norm.kept) return Status();
-  if (b.depth() % operands.vector != 0 || operands.vector > 8)
-    return unsupported("normalized rows of {}, by {}", b.depth(), operands.vector);
+  if (b.depth() % vector != 0 || vector > 8) return unsupported("normalized rows of {}, by {}", b.depth(), vector);
   source->type("A", "float");
   source->operand("X* __restrict__", "kept", {true, 1});
   add_row_parameters(*step, norm.scale, norm.bias, source);
   return Status();
 }
-
-}  // namespace
 
 Tile with_room_for(Tile tile, const TileProduct& b) {
   tile.gates = b.gate < 0 ? 0 : b.size == 1 ? 6 : 1;  // bytes: the gate, and floats
@@ -335,7 +333,7 @@ Status write_tile(const Problem& p, const BindArgs& args, const TileProduct& b, 
   source.operand("const W*", "w", {false, b.w});
   add_operands(p, b.w, -1, &source);
   add_reads_and_results(b, &source);
-  WOOTZ_RETURN_IF_ERROR(add_norm(b, how.step, operands, &source));
+  WOOTZ_RETURN_IF_ERROR(add_norm(b, how.step, operands.vector, &source));
   source.walk("Matrices", "matrices", b.matrices, {"x", "w"});
   WOOTZ_RETURN_IF_ERROR(write_results(operands, epilogue, extras.size(), how.rounded, false, &source));
   LaunchSize size;

@@ -79,6 +79,8 @@ Status write_tile(const Problem& problem, const BindArgs& args, const TileProduc
 // do without; `arguments`: as above.
 void add_tile(const Tile& tile, KernelSource* source);
 void add_product(const TileProduct& product, const Tile& tile, KernelSource* source);
+// The normalization in front, and of `step` the normalized rows, where they are a result, by as many as `vector`.
+Status add_norm(const TileProduct& product, const Problem* step, int64_t vector, KernelSource* source);
 // Of sums in floats that go from registers to the result, divided by so many blocks: what gemm/rescale.cuh asks for.
 void add_float_sums(const TileProduct& product, KernelSource* source, int64_t cluster = 1);
 void add_wholes(const TileProduct& product, const Tile& tile, bool arguments, KernelSource* source);

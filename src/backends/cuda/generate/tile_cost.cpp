@@ -62,6 +62,10 @@ TileEstimate estimate_tile(const Problem& p, const TileProduct& b, std::span<con
   return e;
 }
 
+double copy_us(double bytes) { return 1 + 2 * bytes / 3.3e6; }
+
+double norm_us(double bytes) { return 0.6 + copy_us(bytes); }
+
 double library_us(double macs, double bytes) { return 3 + macs / 2.5e8 + bytes / 3.3e6; }
 
 }  // namespace wootz::cuda

@@ -22,6 +22,10 @@ double bytes_of(const Problem& problem);
 // tiles of gemm/tile.cuh do not use.
 double library_us(double macs, double bytes);
 
+// Of a step that reads and writes so many bytes; of a normalization's, beside others in a network.
+double copy_us(double bytes);
+double norm_us(double bytes);
+
 struct TileEstimate {
   double us = 0, best_us = 0;  // of the tile, of the fastest one
   bool suits = false;          // it is among the first `most`, or the first of those that every GPU has

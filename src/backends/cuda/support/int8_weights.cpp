@@ -1,8 +1,10 @@
 #include "backends/cuda/support/int8_weights.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/half.h"
+#include "base/thread_pool.h"
 
 namespace wootz::cuda {
 
@@ -40,14 +42,26 @@ WeightColumns weight_columns(const Problem& p, const HostTensor& weights, int64_
   c.taps = c.columns * c.channels == 0 ? 0 : conv ? weights.volume() / (c.columns * c.channels) : 1;
   const int64_t pitch = (c.taps * c.channels * size + step - 1) / step * step;
   c.bytes.resize(static_cast<size_t>(c.columns * pitch));
-  const auto* from = static_cast<const std::byte*>(weights.data());
-  for (int64_t n = 0; n < c.columns; ++n)
-    for (int64_t tap = 0; tap < c.taps; ++tap)
-      for (int64_t k = 0; k < c.channels; ++k) {
-        const int64_t source = turned ? (n * c.channels + k) * c.taps + tap : k * c.columns + n;
-        std::memcpy(&c.bytes[static_cast<size_t>(n * pitch + (tap * c.channels + k) * size)], from + source * size,
-                    static_cast<size_t>(size));
+  const auto* const from = static_cast<const std::byte*>(weights.data());
+  const auto copy = [&](int64_t n, int64_t tap, int64_t k, int64_t source) {
+    std::memcpy(&c.bytes[static_cast<size_t>(n * pitch + (tap * c.channels + k) * size)], from + source * size,
+                static_cast<size_t>(size));
+  };
+  constexpr int64_t kAtOnce = 32;  // columns, whose neighbours lie beside them in a row
+  const int64_t blocks = (c.columns + kAtOnce - 1) / kAtOnce;
+  parallel_for(blocks, 1, [&, is_turned = turned](int64_t begin, int64_t end) {
+    for (int64_t block = begin; block < end; ++block) {
+      const int64_t first_column = block * kAtOnce, last = std::min(first_column + kAtOnce, c.columns);
+      if (!is_turned) {
+        for (int64_t k = 0; k < c.channels; ++k)
+          for (int64_t n = first_column; n < last; ++n) copy(n, 0, k, k * c.columns + n);
+        continue;
       }
+      for (int64_t n = first_column; n < last; ++n)
+        for (int64_t tap = 0; tap < c.taps; ++tap)
+          for (int64_t k = 0; k < c.channels; ++k) copy(n, tap, k, (n * c.channels + k) * c.taps + tap);
+    }
+  });
   return c;
 }
 

@@ -9,11 +9,13 @@
 // 8 bits; kBlocks: and multiplied by row_scale(p, c, row, stage) and column_scale(p, c, n, stage), with kOneScale, or
 // column_scales(p, c, n, stage); TensorMap x, w: of kRows windows and of kColumns columns, which lie so, 32 at a time,
 // that a thread's sums are eight neighbours; other_x_of(p), other_w_of(p): the same of the other image; w_wide_mma();
-// scales_of(p, c): of columns, with kScaled; Constants {rows, columns; out_w, out_h; stride_w, stride_h, pad_left,
-// pad_top, dilation_w, dilation_h, taps_w; lines: stages of a tap; first: stages of x; other_w, other_h: steps in the
-// other image; stages: of a sum; each: of a block; tiles_m, tiles, blocks}; at(), ahead() and results() as of
-// gemm/tile.cuh, with kVector of 8. The result has less than 2^31 elements.
+// scales_of(p, c): of columns, with kScaled; kNormed: rows of x are normalized, as of gemm/tile.cuh, whose tables are
+// at scales_of(p, c), and with kKept plain_x_of(p) are the rows; Constants {rows, columns; out_w, out_h; stride_w,
+// stride_h, pad_left, pad_top, dilation_w, dilation_h, taps_w; lines: stages of a tap; first: stages of x; other_w,
+// other_h: steps in the other image; stages: of a sum; each: of a block; tiles_m, tiles, blocks}; at(), ahead() and
+// results() as of gemm/tile.cuh, with kVector of 8. The result has less than 2^31 elements.
 #pragma once
+#include "backends/cuda/kernels/gemm/fed_norm.cuh"
 #include "backends/cuda/kernels/gemm/fed_sums.cuh"
 #include "backends/cuda/kernels/gemm/fed_windows.cuh"
 #include "backends/cuda/kernels/gemm/rescale.cuh"
@@ -22,16 +24,19 @@ constexpr int kRowBytes = kRows * kLineBytes, kStageBytes = kRowBytes + kColumns
 constexpr int kVectors = kSets * 2 * kChunks, kOwn = kVectors / kCluster;  // of a thread; that its block stores of it
 constexpr int kShareBytes = kCluster > 1 ? kOwn * 32 * kTeam : 0;          // that come from a block
 constexpr int kAligned = 1024, kBars = 2 * kStages + kTeams + (kCluster > 1);
-constexpr int kAllBytes = kAligned + kStages * kStageBytes + kCluster * kShareBytes + kBars * 8;
+constexpr int kAllBytes = kAligned + kStages * kStageBytes + kCluster * kShareBytes + kBars * 8 + kNoteBytes;
 // Parts are at the same place in all blocks of the emulator as well.
 constexpr int kSharedBytes = kCluster > 1 ? (kAllBytes + kAligned - 1) / kAligned* kAligned : kAllBytes;
-static_assert(kVectors % kCluster == 0 && (kInTurn || kCluster == 1));
+static_assert(kVectors % kCluster == 0 && (kInTurn || kCluster == 1) && !(kNormed && (kCluster > 1 || kPromoted)));
+// Arrivals when a stage is done with: of a team's products one thread knows; what the other team has read is a warp's.
+constexpr int kReaders = !kNormed ? 0 : kOneForTeam > 1 ? kTeam : kTeam / 32;
 
 struct Ring {
   u8* stages;
   u64 *full, *empty, *turn;
   Pack<float, 4>* shares;
   u64* come;  // tells that those of the other blocks are there
+  u8* notes;
 };
 typedef RingSpot<kStages> Spot;
 
@@ -95,8 +100,9 @@ W_FN void feed(const Operands& p, const Constants& c, const Ring& ring) {
   }
 }
 
-W_FN void release(const Ring& ring, int stage) {
-  if (kOneForTeam > 1 || threadIdx.x % kTeam == 0) w_bar_arrive(ring.empty + stage);
+// By one of so many threads.
+W_FN void release(const Ring& ring, int stage, int threads = kTeam) {
+  if (kOneForTeam > 1 || threadIdx.x % threads == 0) w_bar_arrive(ring.empty + stage);
 }
 
 // Sums of each stage on tensor cores, and of all stages in registers.
@@ -132,7 +138,7 @@ W_FN void multiply_promoted(const Operands& p, const Constants& c, const Ring& r
       spot->pass(1);
     }
   }
-  if constexpr (kInTurn) w_bar_arrive(ring.turn + (1 - team));
+  if constexpr (kInTurn && !kNormed) w_bar_arrive(ring.turn + (1 - team));
 }
 
 W_FN void multiply(const Operands& p, const Constants& c, const Ring& ring, int team, int m, int n, Spot* spot,
@@ -152,7 +158,7 @@ W_FN void multiply(const Operands& p, const Constants& c, const Ring& ring, int 
     }
     before = spot->stage;
   }
-  if constexpr (kInTurn) w_bar_arrive(ring.turn + (1 - team));
+  if constexpr (kInTurn && !kNormed) w_bar_arrive(ring.turn + (1 - team));
   w_settle_sums(acc);
   w_wide_left<0>();
   w_settle_sums(acc);
@@ -177,7 +183,8 @@ W_FN void read_ahead(const Operands& p, const Constants& c, int m, int n, Early&
   }
 }
 
-W_FN void store(const Operands& p, const Constants& c, int m, int n, const Sums& acc, const Early& early) {
+W_FN void store(const Operands& p, const Constants& c, int m, int n, const Sums& acc, const Early& early,
+                const Notes& notes) {
 #pragma unroll
   for (int i = 0; i < kSets; ++i) {
     const Own own = own_of(c, m + i * 64);
@@ -193,7 +200,10 @@ W_FN void store(const Operands& p, const Constants& c, int m, int n, const Sums&
 #pragma unroll
         for (int v = 0; v < 8; ++v) sums.v[v] = acc[i][chunk * 4 + v / 2][half * 2 + v % 2];
         float a[8];
-        rescale(c, sums, scales_of(p, c), column, a);
+        if constexpr (kNormed)
+          from_normalized(notes, sums, i * 64 + own.line[half], own_column - n, a);
+        else
+          rescale(c, sums, scales_of(p, c), column, a);
         const Stored z = results(p, c, a, at(c, own.row[half]), column, nullptr, early[i][half][chunk]);
         if (is_there && own.in[half]) *(Stored*)(p.y + (own.row[half] * c.columns + column)) = z;
       }
@@ -295,26 +305,64 @@ W_FN void take_tiles(const Operands& p, const Constants& c, const Ring& ring, in
     const int m = at.m + (kInTurn ? 0 : team * kOwnRows);
     Early early;
     read_ahead(p, c, m, at.n, early);
+    const float* const tables = scales_of(p, c);
+    const Notes notes = {(const Pack<float, 2>*)ring.notes, (const float*)(ring.notes + kRowNoteBytes),
+                         kNormed ? tables[2 * c.columns] : 1};
     if (kInTurn && !is_first) {
       w_bar_wait(ring.turn + team, turn);
       turn ^= 1;
     }
     Sums acc;
     multiply(p, c, ring, team, m, at.n, &spot, acc);
-    store(p, c, m, at.n, acc, early);
+    if constexpr (kNormed) w_bar_wait(ring.turn, 0);  // rows and columns are noted
+    store(p, c, m, at.n, acc, early, notes);
   }
+}
+
+// The second team's part of normalized rows.
+template <class C>
+W_FN void take_notes(const Operands& p, const C& c, const Ring& ring) {
+  const TileAt at = tile_at(c, blockIdx.x);
+  Pack<float, 2>* const rows = (Pack<float, 2>*)ring.notes;
+  note_columns(scales_of(p, c), c, at.n, (Pack<float, 4>*)(ring.notes + kRowNoteBytes));
+  w_begin();
+  const auto kept = begin_keeping(p, c, at.m, at.n);
+  RowSums sums{};
+  RowPart part;
+  Spot spot{0, 0};
+  const auto read = [&] {
+    w_bar_wait(ring.full + spot.stage, spot.parity);
+    read_row(ring.stages + spot.stage * kStageBytes, &part);
+  };
+  read();
+#pragma unroll 1
+  for (int k = 1; k < c.stages; ++k) {  // one is counted while the next is read
+    const RowPart own = part;
+    const int stage = spot.stage;
+    spot.pass(1);
+    read();
+    count_in(own, &sums);
+    w_meet<32, (kTeams + 1) * 4>(0);
+    release(ring, stage, 32);
+  }
+  count_in(part, &sums);
+  note_row(c, sums, rows);
+  w_bar_arrive(ring.turn);
+  keep_rows(p, c, rows, at.m, at.n, kept);
 }
 
 W_FN void kernel(const Operands& p, const Constants& c) {
   W_SHARED(memory, kSharedBytes);
   u8* const stages = memory + (-(u64)memory & (kAligned - 1));
   u8* const shares = stages + kStages * kStageBytes;
-  u64* const bars = (u64*)(shares + kCluster * kShareBytes);
-  const Ring ring = {stages, bars, bars + kStages, bars + 2 * kStages, (Pack<float, 4>*)shares, bars + kBars - 1};
+  u8* const notes = shares + kCluster * kShareBytes;
+  u64* const bars = (u64*)(notes + kNoteBytes);
+  const Ring ring = {stages,           bars, bars + kStages, bars + 2 * kStages, (Pack<float, 4>*)shares,
+                     bars + kBars - 1, notes};
   if (threadIdx.x == 0) {
     for (int i = 0; i < kStages; ++i) {
       w_bar_init(ring.full + i, 1);
-      w_bar_init(ring.empty + i, kOneForTeam * (kInTurn ? 1 : kTeams));
+      w_bar_init(ring.empty + i, kOneForTeam * (kInTurn ? 1 : kTeams) + kReaders);
     }
     for (int i = 0; i < kTeams; ++i) w_bar_init(ring.turn + i, kTeam);
     if constexpr (kCluster > 1) w_bar_init(ring.come, 1);
@@ -336,7 +384,12 @@ W_FN void kernel(const Operands& p, const Constants& c) {
   } else {
     w_more_registers<232>();
     const int team = threadIdx.x / kTeam - 1;
-    if constexpr (kCluster == 1)
+    if constexpr (kNormed) {
+      if (team == 0)
+        take_tiles(p, c, ring, team);
+      else
+        take_notes(p, c, ring);
+    } else if constexpr (kCluster == 1)
       take_tiles(p, c, ring, team);
     else if (team == 0)
       take_part(p, c, ring);

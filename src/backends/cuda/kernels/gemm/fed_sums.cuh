@@ -9,14 +9,15 @@ typedef float Sums[kSets][kColumns / 8][4];
 
 // A thread's rows of a set, and whether they are there.
 struct Own {
-  int row[2];
+  int row[2], line[2];
   bool in[2];
 };
 W_FN Own own_of(const Constants& c, int first) {
   Own own;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
-    const int row = first + threadIdx.x / 32 % 4 * 16 + half * 8 + threadIdx.x % 32 / 4;
+    own.line[half] = threadIdx.x / 32 % 4 * 16 + half * 8 + threadIdx.x % 32 / 4;
+    const int row = first + own.line[half];
     own.in[half] = row < c.rows;
     own.row[half] = own.in[half] ? row : 0;
   }

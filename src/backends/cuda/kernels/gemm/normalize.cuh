@@ -10,6 +10,7 @@
 struct RowStatistics {
   float sums[4], squares[4];
 };
+
 struct Statistics {
   RowStatistics of[kNormed ? kRowParts : 1];
 };
@@ -25,6 +26,7 @@ W_FN void count_in(const Pack<u32, 4>& rows, T* to) {
   w_mma<X>(to->squares, rows.v[0], 0u, rows.v[2], 0u, rows.v[0], rows.v[2]);
   w_mma<X>(to->squares, 0u, rows.v[1], 0u, rows.v[3], rows.v[1], rows.v[3]);
 }
+
 // Part `part` of two of a line. Warps that multiply the same rows count a share of the sum's length each, without a
 // branch, which would keep what stands around it from being exchanged.
 template <class T>
@@ -54,37 +56,6 @@ W_FN void prefetch_tables(const Operands& p, const Constants& c, int n0) {
   }
 }
 
-// Vector v of the tile's normalized rows, which the blocks of these rows store together: what is read for it. Row -1:
-// there is none.
-template <class Given>
-struct Keeping {
-  Pack<X, kVector> x;
-  Given given;
-  int row;
-  s64 at;
-};
-template <class P>
-W_FN auto read_kept(const P& p, const Constants& c, int m0, int v) {
-  const int each = c.depth / kVector, row = v / each, pack = v - row * each;
-  Keeping<decltype(parameters(p, 0))> own{};
-  own.row = row < kRows && is_row(c, m0 + row) ? row : -1;
-  if (own.row < 0) return own;
-  own.at = ((s64)(m0 + row) * each + pack) * kVector;
-  own.x = *(const Pack<X, kVector>*)(p.x + own.at);
-  own.given = parameters(p, pack);
-  return own;
-}
-template <class P, class Own>
-W_FN void keep(const P& p, const Own& own, const Pack<float, 2>* notes) {
-  if (own.row < 0) return;
-  const Pack<float, 2> of = notes[own.row];
-  Pack<X, kVector> z;
-#pragma unroll
-  for (int k = 0; k < kVector; ++k)
-    z.v[k] = Put<X>::to(scaled(own.given, k, (w_get(own.x.v[k]) - (kCentered ? of.v[0] : 0.0f)) * of.v[1]));
-  *(Pack<X, kVector>*)(p.kept + own.at) = z;
-}
-
 // A warp's statistics to shared memory, where those of all parts of the sum's length meet.
 template <class T>
 W_FN void note(const Warp& warp, const T& rows_of, Pack<float, 2>* notes) {
@@ -99,19 +70,15 @@ W_FN void note(const Warp& warp, const T& rows_of, Pack<float, 2>* notes) {
   }
 }
 
-// Mean and inverse deviation of row `row` from all parts. A deviation below a thousandth of the mean is beyond what 16
-// bits hold of x, and FP32 of the sum of its squares.
+// Mean and inverse deviation of row `row` from all parts.
 W_FN Pack<float, 2> settle(const Constants& c, const Pack<float, 2>* notes, int row) {
-  constexpr float kLeast = 1.0f / (1 << 20);
   Pack<float, 2> sum = notes[row];
 #pragma unroll
   for (int k = 1; k < kShares * kWarpsN; ++k) {
     const Pack<float, 2> more = notes[k * kRows + row];
     sum.v[0] += more.v[0], sum.v[1] += more.v[1];
   }
-  const float mean = kCentered ? sum.v[0] / (float)c.depth : 0.0f, square = sum.v[1] / (float)c.depth;
-  const float least = square * kLeast, variance = square - mean * mean;
-  return {mean, 1.0f / w_sqrt((variance < least ? least : variance) + (float)kEpsilon)};
+  return mean_and_inverse(1.0f / (float)c.depth, sum.v[0], sum.v[1]);
 }
 
 // What real() reads of the tile's rows; and the normalized rows, where they are kept.
@@ -127,12 +94,12 @@ W_FN void normalize(const P& p, const Constants& c, int m0, const Warp& warp, co
   if constexpr (kKept) {
     const int blocks = (c.columns + kColumns - 1) / kColumns, step = blocks * kThreads;
     const int first = blockIdx.y * kThreads + threadIdx.x;
-    const auto own = read_kept(p, c, m0, first);  // on its way meanwhile
+    const auto own = read_kept(p, c, p.x, m0, kRows, first);  // on its way meanwhile
     meet();
     keep(p, own, notes);
     const int all = kRows * (c.depth / kVector);
 #pragma unroll 1
-    for (int v = first + step; v < all; v += step) keep(p, read_kept(p, c, m0, v), notes);
+    for (int v = first + step; v < all; v += step) keep(p, read_kept(p, c, p.x, m0, kRows, v), notes);
   } else {
     meet();
   }

@@ -2,6 +2,7 @@
 // warps or blocks, and where a thread's sums are no vector of the result. The problem: that of gemm/tile.cuh.
 #pragma once
 #include "backends/cuda/kernels/gemm/bars.cuh"
+#include "backends/cuda/kernels/gemm/normalized_rows.cuh"
 #include "backends/cuda/kernels/gemm/rescale.cuh"
 #include "backends/cuda/kernels/gemm/stage.cuh"
 
@@ -134,11 +135,7 @@ W_FN void real(const Constants& c, const Tables& tables, const Pack<T, kVector>&
   if constexpr (kNormed) {
     const Pack<float, kVector> columns = *(const Pack<float, kVector>*)(tables.scales + n);
     const Pack<float, kVector> added = *(const Pack<float, kVector>*)(tables.scales + c.columns + n);
-    const Pack<float, 2> own = tables.notes[row];
-    const float factor = own.v[1] * tables.factor;
-#pragma unroll
-    for (int v = 0; v < kVector; ++v)
-      a[v] = factor * (kCentered ? (float)sum.v[v] - own.v[0] * columns.v[v] : (float)sum.v[v]) + added.v[v];
+    normalize_sums(sum, columns, added, tables.notes[row], tables.factor, a);
   } else {
     rescale(c, sum, tables.scales, n, a);
   }

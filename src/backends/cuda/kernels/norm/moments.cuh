@@ -3,7 +3,7 @@
 // the mean than sqrt(length) deviations, mostly one or two, so that of a variance no more is lost than length * 2^-24
 // of it, and mostly a few 2^-24. The problem: that of norm/kept.cuh, without kToLength; kDepth: a row's length.
 #pragma once
-#include "backends/cuda/kernels/common/prelude.cuh"
+#include "backends/cuda/kernels/common/inverse_root.cuh"
 
 constexpr int kThreads = kRows * kRowThreads;
 constexpr int kRowWarps = kRowThreads / 32, kNeeded = (kDepth / kVector + 31) / 32;  // of a row; those with packs of it
@@ -12,14 +12,6 @@ constexpr int kBusy = kNeeded < kRowWarps ? kNeeded : kRowWarps;
 struct Moments {
   float sum, squares;
 };
-
-W_FN float inverse_root(float v) {
-#ifdef WOOTZ_ON_HOST
-  return 1.0f / w_sqrt(v);
-#else
-  return rsqrtf(v);
-#endif
-}
 
 // v becomes d; the sums of this thread's.
 W_FN Moments moments_of(const Constants& c, Values (&v)[kPacks], float first) {
@@ -84,7 +76,7 @@ W_FN Moments all_of_row(const Moments& of_warp, const Told& told) {
 W_FN void normalize_by(const Constants& c, const Moments& all, Values (&v)[kPacks]) {
   const float mean = kCentered ? all.sum / (float)c.length : 0.0f;
   const float variance = all.squares / (float)c.length - mean * mean;  // what is no number stays none
-  const float factor = inverse_root((variance < 0 ? 0.0f : variance) + (float)kEpsilon);
+  const float factor = w_inverse_root((variance < 0 ? 0.0f : variance) + (float)kEpsilon);
 #pragma unroll
   for (int j = 0; j < kPacks; ++j)
 #pragma unroll
