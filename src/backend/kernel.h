@@ -38,6 +38,7 @@ struct Candidate {
   std::vector<Layout> input_layouts, output_layouts;  // one per input / output of the problem
   size_t workspace = 0;                               // at the maximum extents
   double estimate_us = 0;                             // rough cost for choosing without timing; 0: unknown
+  bool ranked = false;  // one of several proposals for this kernel and these layouts, which come best first
 };
 
 struct Refusal {

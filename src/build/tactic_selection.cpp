@@ -231,6 +231,11 @@ Status TacticSelection::offer() {
     options_.prove = [this](const Problem& problem, StepIndex step, EvaluatedCandidate* candidate) {
       return measurer_->prove(problem, step, candidate);
     };
+  constexpr int kLevel = 3;  // the least that times tactics among others
+  if (measurer_ && proved_ && timed_ && !body_ && context_.settings.level >= kLevel)
+    options_.between = [this](const PlacedTactic* before, const std::vector<PlacedTactic>& rivals,
+                              const PlacedTactic* after) { return measurer_->between(before, rivals, after); };
+  options_.note = [this](const std::string& line) { context_.log.verbose(line); };
   options_.progress = [this](size_t done, size_t total, Moment moment) {
     return tell(moment == Moment::kOffered ? kAsked : kMeasured, done, total);
   };

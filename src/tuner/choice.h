@@ -44,6 +44,13 @@ struct Wanted {
 // What ChooseOptions::progress reports: providers were asked for a problem, or a step was costed.
 enum class Moment : uint8_t { kOffered, kCosted };
 
+// A tactic of a step, with the problem whose layouts it has.
+struct PlacedTactic {
+  Problem problem;
+  StepIndex step;
+  Tactic tactic;
+};
+
 struct ChooseOptions {
   Limits limits;
   // Cost in microseconds of a candidate (problem with the candidate's layouts filled in); fills in EvaluatedCandidate.
@@ -56,6 +63,12 @@ struct ChooseOptions {
   std::function<bool(const Problem& problem, const Candidate& candidate)> last_resort;
   bool portable = false;             // only layouts that processors of every width have kernels for
   size_t operand_memory = SIZE_MAX;  // bytes that operands, results and scratch memory of one kernel may take
+  // What each of the rivals takes together with the steps before and after it (null: there is none). Empty: no more is
+  // timed. Null: tactics go by what they take alone.
+  std::function<Result<std::vector<double>>(const PlacedTactic* before, const std::vector<PlacedTactic>& rivals,
+                                            const PlacedTactic* after)>
+      between;
+  std::function<void(const std::string& line)> note;  // for a log. Null: none is kept
   // Adds further offers for a problem of free layouts. Null: providers alone are asked.
   std::function<void(const Problem& problem, std::vector<Candidate>* offers)> more;
   // Gets ready for candidates in the order in which they will be costed, or proven: makes what is dear to make for all

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "tuner/between.h"
 #include "tuner/layout/border.h"
 #include "tuner/layout/reformats.h"
 #include "tuner/measure/prove.h"
@@ -347,11 +348,13 @@ Status choose_among(Program* program, const std::vector<const Provider*>& provid
   if (options.border != nullptr) settle_direct_layouts(program, *options.border, *choice);
   Search search(*program, *choice, options, providers);
   IndexedVector<StepIndex, int> best = cheapest(search, choice);
+  WOOTZ_RETURN_IF_ERROR(choose_between(*program, options, *choice, &best));
   Proofs proofs(*program, options);
   while (options.prove) {
     WOOTZ_ASSIGN_OR_RETURN(const bool again, proofs.refuse_failing(best, choice));
     if (!again) break;
     best = cheapest(search, choice);
+    WOOTZ_RETURN_IF_ERROR(choose_between(*program, options, *choice, &best));
   }
   for (const StepIndex s : best.indices()) {
     choice->steps[s].chosen = best[s];

@@ -130,18 +130,49 @@ StepReport offers_for(const Step& step, const std::vector<const Provider*>& prov
   return report;
 }
 
-Status cost_step(const Step& step, StepIndex number, const ChooseOptions& options, StepReport* report) {
-  for (size_t c = 0; c < report->evaluated.size(); ++c) {
-    EvaluatedCandidate& evaluated = report->evaluated[c];
-    if (options.cost && evaluated.refusal.empty())
-      WOOTZ_RETURN_IF_ERROR(options.cost(with_layouts(step.problem, evaluated.candidate), number, &evaluated));
-    if (evaluated.disproves.empty()) continue;
-    for (size_t e = 0; e < c; ++e) {
-      EvaluatedCandidate& earlier = report->evaluated[e];
-      if (tactic_text(with_layouts(step.problem, earlier.candidate), earlier.candidate.tactic) == evaluated.disproves)
-        earlier.refusal = evaluated.disproof;
-    }
+// Why a proposal is not worth timing: those that its provider ranks before it took much longer than the best of all.
+std::string lost_before(const StepReport& report, const Candidate& own) {
+  constexpr int kEnough = 3;
+  constexpr double kLost = 1.25;
+  double best = 0, best_of_these = 0;
+  int tried = 0;
+  for (const EvaluatedCandidate& e : report.evaluated) {
+    if (!e.measured || !e.refusal.empty()) continue;
+    if (best == 0 || e.us < best) best = e.us;
+    const Candidate& c = e.candidate;
+    if (!c.ranked || c.tactic.provider != own.tactic.provider || c.tactic.kernel != own.tactic.kernel ||
+        c.input_layouts != own.input_layouts || c.output_layouts != own.output_layouts)
+      continue;
+    ++tried;
+    if (best_of_these == 0 || e.us < best_of_these) best_of_these = e.us;
   }
+  if (tried < kEnough || best_of_these <= kLost * best) return {};
+  return fmt::format("the first {} proposals of {} take {:.2f} times the best tactic's time: not timed", tried,
+                     own.tactic.provider, best_of_these / best);
+}
+
+Status cost_candidate(const Step& step, StepIndex number, const ChooseOptions& options, size_t c, StepReport* report) {
+  EvaluatedCandidate& evaluated = report->evaluated[c];
+  if (options.cost && evaluated.refusal.empty())
+    WOOTZ_RETURN_IF_ERROR(options.cost(with_layouts(step.problem, evaluated.candidate), number, &evaluated));
+  if (evaluated.disproves.empty()) return Status();
+  for (EvaluatedCandidate& earlier : report->evaluated)
+    if (&earlier != &evaluated &&
+        tactic_text(with_layouts(step.problem, earlier.candidate), earlier.candidate.tactic) == evaluated.disproves)
+      earlier.refusal = evaluated.disproof;
+  return Status();
+}
+
+// Proposals that are ranked come last.
+Status cost_step(const Step& step, StepIndex number, const ChooseOptions& options, StepReport* report) {
+  for (const bool ranked : {false, true})
+    for (size_t c = 0; c < report->evaluated.size(); ++c) {
+      EvaluatedCandidate& evaluated = report->evaluated[c];
+      if (evaluated.candidate.ranked != ranked) continue;
+      if (ranked && options.cost && evaluated.refusal.empty())
+        evaluated.refusal = lost_before(*report, evaluated.candidate);
+      WOOTZ_RETURN_IF_ERROR(cost_candidate(step, number, options, c, report));
+    }
   return check_usable(step, *report);
 }
 

@@ -31,8 +31,9 @@ std::string joined(std::initializer_list<std::string_view> parts) {
 
 }  // namespace
 
-std::string problem_key(const Problem& problem) {
-  std::string key = problem.key();
+std::string problem_key(const Problem& problem) { return cut_key(problem.key()); }
+
+std::string cut_key(std::string key) {
   if (key.size() <= kLongKey) return key;
   const XXH128_hash_t hash = XXH3_128bits(key.data(), key.size());
   key.resize(kLongKey / 2);

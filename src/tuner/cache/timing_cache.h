@@ -37,6 +37,8 @@ struct Timing {
 
 // The problem's key, or its beginning and a digest where it is long (a node that carries its weights, say).
 std::string problem_key(const Problem& problem);
+// The same of any text that stands for what was timed.
+std::string cut_key(std::string text);
 // Of a key that is a problem's whole text: is it one that this build could write?
 Status check_problem_key(std::string_view key);
 

@@ -12,6 +12,7 @@
 #include "tuner/measure/agreement.h"
 #include "tuner/measure/benchmark_run.h"
 #include "tuner/measure/distinct_updates.h"
+#include "tuner/measure/lap.h"
 #include "tuner/measure/place_check.h"
 #include "tuner/measure/problem_class.h"
 #include "tuner/measure/random_data.h"
@@ -138,20 +139,6 @@ const std::vector<CheckWindow>& Measurer::windows(const Problem& problem, StepIn
 namespace {
 
 constexpr double kMostWork = 500;  // times what one check may cost, where the whole problem is to settle it
-
-// Adds what passes until it ends.
-class Lap {
- public:
-  Lap(RunTimer& timer, double* us) : timer_(timer), us_(us), start_(timer.now_us()) {}
-  ~Lap() { *us_ += timer_.now_us() - start_; }
-  Lap(const Lap&) = delete;
-  Lap& operator=(const Lap&) = delete;
-
- private:
-  RunTimer& timer_;
-  double* us_;
-  double start_;
-};
 
 // Results are compared on the host, element by element.
 bool few_results(const Problem& problem) {

@@ -64,6 +64,7 @@ struct MeasureStats {
   // Where the time of measuring went: values of operands and constants in a kernel's form, creating and binding kernels
   // with memory for them, comparing, timing with what comes before it (recording, warming up).
   double operands_us = 0, kernels_us = 0, checks_us = 0, sampling_us = 0;
+  double between_us = 0;  // what timing among other steps took, of which the above are parts
 };
 
 // Not thread-safe. Steps with a single candidate are left alone: there is nothing to choose.
@@ -82,6 +83,9 @@ class Measurer {
   // reference too; where that cannot be asked, it is not run on operands that were never tried. What fails or is wrong
   // gets a refusal; that the device has no memory for a benchmark is none.
   Status prove(const Problem& problem, StepIndex step, EvaluatedCandidate* candidate);
+  // For ChooseOptions::between.
+  Result<std::vector<double>> between(const PlacedTactic* before, const std::vector<PlacedTactic>& rivals,
+                                      const PlacedTactic* after);
   // Refuses a candidate over the limits, or as options say; ok without a refusal: it may be costed. By cost() and
   // prove(); by itself for candidates that go by their estimates.
   Status check_limits(const Problem& problem, StepIndex step, EvaluatedCandidate* candidate);
@@ -89,6 +93,7 @@ class Measurer {
 
  private:
   struct StepState;
+  struct Standing;
   KernelCache& creator() { return options_.kernels != nullptr ? *options_.kernels : unkept_; }
   TimingKey key_of(const Problem& problem, const Provider& provider, const Tactic& tactic, bool by_class) const;
   TimingKey key_of(const Problem& problem, const Provider& provider, const Tactic& tactic) const {
@@ -105,6 +110,11 @@ class Measurer {
   Result<Made> make(const Problem& problem, StepIndex step, const Tactic& tactic);
   Result<BenchmarkRun> ready(const Made& made, const Problem& problem);
   Result<BenchmarkRun> at_optimum(const Kernel& kernel, const PackedConstants& constants, const Problem& problem);
+  Result<std::unique_ptr<Standing>> stand(const PlacedTactic& placed);
+  bool has_time_between() const;
+  TimingKey between_key(const PlacedTactic* before, const PlacedTactic& rival, const PlacedTactic* after) const;
+  Result<std::vector<double>> time_between(const PlacedTactic* before, const std::vector<PlacedTactic>& rivals,
+                                           const PlacedTactic* after);
   Result<Sample> sample(const Problem& problem, BenchmarkRun* benchmark);
   void keep_fastest(Made made, BenchmarkRun benchmark, const Problem& problem, const Tactic& tactic, double us);
   Status check_candidate(const Made& made, const BenchmarkRun& benchmark, const Problem& problem, StepIndex step,

@@ -187,6 +187,7 @@ class CublasLtProvider final : public Provider, public ConcurrentProvider {
     const size_t least = kWorkspaceAlignment - 1, most = limits.workspace > least ? limits.workspace - least : 0;
     WOOTZ_ASSIGN_OR_RETURN(const auto proposals,
                            plan->proposals(std::min(kWorkspace, most), product.fp8 ? kFp8Proposals : kProposals));
+    offer.ranked = true;
     for (size_t i = 0; i < proposals.size(); ++i) {
       const cublasLtMatmulHeuristicResult_t& r = proposals[i];
       offer.tactic.config = to_text(r.algo);

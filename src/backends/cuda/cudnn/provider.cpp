@@ -20,7 +20,7 @@ namespace {
 
 constexpr CudnnMost kProposals{8, 8};  // twice as many found nothing faster, and took twice as long to build
 // What is compiled takes a processor up to two seconds.
-constexpr CudnnMost kBesideTiles{8, 2};
+constexpr CudnnMost kBesideTiles{5, 1};
 // Layers of 8 bits that differ in their scales alone are problems of their own: every proposal costs.
 constexpr CudnnMost kInt8Proposals{3, 3};
 // Without the device nothing is timed: the library's first choice is all that its heuristics have to say.
@@ -192,6 +192,7 @@ class CudnnProvider final : public Provider, public ConcurrentProvider {
         for (const TensorDesc& t : p.outputs) c.output_layouts.push_back(t.layout);
         c.workspace = std::min(kWorkspaceGuess, limits.workspace);
         c.estimate_us = best + 0.01 * static_cast<double>(i);
+        c.ranked = true;
         offers->push_back(std::move(c));
       }
     }
