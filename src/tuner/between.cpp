@@ -97,7 +97,7 @@ class Between {
                            options_.between(before ? &*before : nullptr, tactics, after ? &*after : nullptr));
     if (us.size() != all.size()) return false;
     const size_t best = static_cast<size_t>(std::min_element(us.begin(), us.end()) - us.begin());
-    if (us[best] > us[0] * (1 - kGain)) return true;
+    if (best == 0 || us[best] > us[0] * (1 - kGain)) return true;
     if (options_.note)
       options_.note(
           fmt::format("layer '{}' and {} like it: {} in place of {}, {:.2f} us with the layers around it for {:.2f}",

@@ -54,7 +54,8 @@ Result<std::vector<double>> Measurer::between(const PlacedTactic* before, const 
   if (options_.error_on_miss || !has_time_between()) return std::vector<double>();
   const Lap lap(*options_.timer, &stats_.between_us);
   Result<std::vector<double>> timed = time_between(before, rivals, after);
-  if (!timed.ok()) return timed.status().code() == Code::kCancelled ? timed : Result<std::vector<double>>(us = {});
+  if (timed.status().code() == Code::kCancelled) return timed;
+  if (!timed.ok()) return std::vector<double>(rivals.size());  // what failed, for want of memory, changes nothing
   for (size_t i = 0; i < rivals.size() && options_.cache != nullptr; ++i) {
     Timing timing;
     timing.median_us = (*timed)[i];
