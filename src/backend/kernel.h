@@ -40,6 +40,9 @@ struct Candidate {
   double estimate_us = 0;                             // rough cost for choosing without timing; 0: unknown
   bool ranked = false;  // one of several proposals for this kernel and these layouts, which come best first
 };
+inline bool same_layouts(const Candidate& a, const Candidate& b) {
+  return a.input_layouts == b.input_layouts && a.output_layouts == b.output_layouts;
+}
 
 struct Refusal {
   std::string kernel;

@@ -53,8 +53,7 @@ class Between {
     for (int c = 0; c < static_cast<int>(choice_.steps[s].evaluated.size()); ++c) {
       const EvaluatedCandidate& e = candidate(s, c);
       if (c != chosen_[s] && e.measured && e.refusal.empty() && e.us <= kNear * own.us &&
-          e.candidate.input_layouts == own.candidate.input_layouts &&
-          e.candidate.output_layouts == own.candidate.output_layouts)
+          same_layouts(e.candidate, own.candidate))
         near.push_back(c);
     }
     std::stable_sort(near.begin(), near.end(), [&](int a, int b) { return candidate(s, a).us < candidate(s, b).us; });

@@ -141,7 +141,7 @@ std::string lost_before(const StepReport& report, const Candidate& own) {
     if (best == 0 || e.us < best) best = e.us;
     const Candidate& c = e.candidate;
     if (!c.ranked || c.tactic.provider != own.tactic.provider || c.tactic.kernel != own.tactic.kernel ||
-        c.input_layouts != own.input_layouts || c.output_layouts != own.output_layouts)
+        !same_layouts(c, own))
       continue;
     ++tried;
     if (best_of_these == 0 || e.us < best_of_these) best_of_these = e.us;

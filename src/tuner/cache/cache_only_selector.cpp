@@ -43,10 +43,8 @@ void CacheOnlySelector::add_offers(const Problem& problem, std::vector<Candidate
     std::optional<Candidate> candidate = tactic_from_text(problem, key.provider, key.tactic);
     if (!candidate) continue;
     const bool offered =
-        std::any_of(offers->begin(), offers->begin() + static_cast<ptrdiff_t>(asked), [&](const auto& o) {
-          return o.tactic == candidate->tactic && o.input_layouts == candidate->input_layouts &&
-                 o.output_layouts == candidate->output_layouts;
-        });
+        std::any_of(offers->begin(), offers->begin() + static_cast<ptrdiff_t>(asked),
+                    [&](const auto& o) { return o.tactic == candidate->tactic && same_layouts(o, *candidate); });
     if (offered) continue;
     const Provider* const provider = provider_named(key.provider, providers_);
     Problem filled = problem;

@@ -46,21 +46,23 @@ TimingKey Measurer::between_key(const PlacedTactic* before, const PlacedTactic& 
 
 Result<std::vector<double>> Measurer::between(const PlacedTactic* before, const std::vector<PlacedTactic>& rivals,
                                               const PlacedTactic* after) {
+  std::vector<TimingKey> keys;  // for the cache
   std::vector<double> us;
-  if (options_.cache != nullptr)
-    for (const PlacedTactic& rival : rivals)
-      if (const auto known = options_.cache->query(between_key(before, rival, after))) us.push_back(known->median_us);
+  for (size_t i = 0; i < rivals.size() && options_.cache != nullptr; ++i) {
+    keys.push_back(between_key(before, rivals[i], after));
+    if (const auto known = options_.cache->query(keys[i])) us.push_back(known->median_us);
+  }
   if (us.size() == rivals.size()) return us;
   if (options_.error_on_miss || !has_time_between()) return std::vector<double>();
   const Lap lap(*options_.timer, &stats_.between_us);
   Result<std::vector<double>> timed = time_between(before, rivals, after);
   if (timed.status().code() == Code::kCancelled) return timed;
   if (!timed.ok()) return std::vector<double>(rivals.size());  // what failed, for want of memory, changes nothing
-  for (size_t i = 0; i < rivals.size() && options_.cache != nullptr; ++i) {
+  for (size_t i = 0; i < keys.size(); ++i) {
     Timing timing;
     timing.median_us = (*timed)[i];
     timing.runs = 1;
-    WOOTZ_RETURN_IF_ERROR(options_.cache->update(between_key(before, rivals[i], after), timing));
+    WOOTZ_RETURN_IF_ERROR(options_.cache->update(keys[i], timing));
   }
   return timed;
 }

@@ -214,7 +214,7 @@ PackedForm packed_normalized(const Problem& problem, const FedImage& image, cons
   return packed_by(static_cast<size_t>(image.packed_bytes()), [=]() -> Result<std::vector<std::byte>> {
     const std::vector<std::byte> made = normalized_columns(problem, w, scale, bias, image.b.size);
     std::vector<std::byte> to = lines_of(image, made);
-    to.insert(to.end(), made.end() - (image.packed_bytes() - image.weight_bytes()), made.end());
+    to.insert(to.end(), made.end() - image.b.norm_table_bytes(), made.end());
     return to;
   });
 }

@@ -17,7 +17,7 @@ struct FedImage {
   int64_t stages() const { return b.taps_h * b.taps_w * lines; }
   int64_t padded_columns() const { return (b.columns + 31) / 32 * 32; }
   int64_t weight_bytes() const { return padded_columns() * stages() * kFedLine; }
-  int64_t packed_bytes() const { return weight_bytes() + (b.scaled ? b.columns : b.norm ? 2 * b.columns + 1 : 0) * 4; }
+  int64_t packed_bytes() const { return weight_bytes() + (b.scaled ? b.columns * 4 : b.norm_table_bytes()); }
 };
 
 // Of blocks along the sum: operands of the step that are scales of rows of x, `x_blocks` each, and of columns of w, of

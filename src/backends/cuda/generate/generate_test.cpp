@@ -246,11 +246,17 @@ TEST(Generated, DISABLED_WriteSources) {
       file << "==== " << sample.name << " at " << extent << '\n' << sample.source << '\n';
 }
 
+// By which files are found in sources.
+std::set<std::string> first_lines_of_files() {
+  std::set<std::string> lines;
+  for (const KernelFile& file : kernel_files()) lines.insert(std::string(file.text.substr(0, file.text.find('\n'))));
+  return lines;
+}
+
 // A file that no case leads to is compiled by no test.
 TEST(Generated, EveryKernelFileIsUsed) {
   if (std::getenv("WOOTZ_TEST_CASE") != nullptr) GTEST_SKIP() << "WOOTZ_TEST_CASE: only some cases are looked at";
-  std::set<std::string> unused;
-  for (const KernelFile& file : kernel_files()) unused.insert(std::string(file.text.substr(0, file.text.find('\n'))));
+  std::set<std::string> unused = first_lines_of_files();
   EXPECT_EQ(unused.size(), kernel_files().size()) << "two files begin with the same line";
   const std::vector<Sample> samples = every_source(test_seed());
   for (const Sample& sample : samples)
@@ -267,8 +273,7 @@ struct ToCompile {
   bool everywhere;
 };
 std::vector<ToCompile> to_compile(const std::vector<Sample>& samples, size_t count) {
-  std::set<std::string> left;
-  for (const KernelFile& file : kernel_files()) left.insert(std::string(file.text.substr(0, file.text.find('\n'))));
+  std::set<std::string> left = first_lines_of_files();
   std::vector<ToCompile> chosen;
   for (const Sample& sample : samples) {
     const auto is_there = [&](const std::string& line) { return sample.source.find(line) != std::string::npos; };

@@ -18,9 +18,6 @@ namespace {
 
 constexpr int64_t kPitchStep = 128;  // of packed columns, in bytes
 
-// Behind packed columns of w with a normalization in front: what follows from mean and bias, of each column; a factor.
-size_t table_bytes(const TileProduct& b) { return b.norm ? static_cast<size_t>(2 * b.columns + 1) * sizeof(float) : 0; }
-
 constexpr TileCosts kCosts{1, 0.66, 0.23, 0.52, 0.2, 7.8e5, 8.3e4, 9.5e3, 6.2e6};
 
 double size_of(const TensorDesc& t) { return static_cast<double>(dtype_bytes(t.dtype, t.dims.volume())); }
@@ -81,7 +78,7 @@ Result<TileProduct> describe_half(const TileReads& g, const BindArgs& args) {
   // Packed weights of a plan's: as long as the kernel believes.
   const auto w = static_cast<size_t>(g.w);
   if (args.constant_bytes.size() > w && args.constants[w] != nullptr &&
-      args.constant_bytes[w] < static_cast<size_t>(b.columns * b.pitch() * b.size) + table_bytes(b))
+      args.constant_bytes[w] < static_cast<size_t>(b.columns * b.pitch() * b.size + b.norm_table_bytes()))
     return invalid_argument("{} bytes of packed weights for {}", args.constant_bytes[w], args.inputs[w].to_string());
   return b;
 }

@@ -77,28 +77,22 @@ void scale_columns(const Scaling& s, std::vector<std::byte>* bytes) {
   std::memcpy(bytes->data() + weights, tables.data(), tables.size() * sizeof(float));
 }
 
-int64_t depth_of(const Problem& p, const HostTensor& w) {
-  const int64_t columns = columns_of(p, w.dims());
-  return columns == 0 ? 0 : w.volume() / columns;
-}
-
 }  // namespace
 
 std::vector<std::byte> normalized_columns(const Problem& p, const HostTensor& w, const HostTensor& scale,
                                           const HostTensor& bias, int64_t step) {
-  const int64_t depth = depth_of(p, w);
-  std::vector<std::byte> made = weight_columns(p, w, step).bytes;
-  const auto columns = static_cast<size_t>(columns_of(p, w.dims()));
-  const std::vector<float> by = values_of(scale, depth, 1), plus = values_of(bias, depth, 0);
-  const Scaling scaling{by, plus, columns, columns == 0 ? 0 : made.size() / columns / sizeof(uint16_t),
+  WeightColumns made = weight_columns(p, w, step);
+  const auto columns = static_cast<size_t>(made.columns);
+  const std::vector<float> by = values_of(scale, made.channels, 1), plus = values_of(bias, made.channels, 0);
+  const Scaling scaling{by, plus, columns, columns == 0 ? 0 : made.bytes.size() / columns / sizeof(uint16_t),
                         static_cast<float>(p.as<GemmParams>().alpha)};
-  w.dtype() == DType::kF16 ? scale_columns<F16>(scaling, &made) : scale_columns<Bf16>(scaling, &made);
-  return made;
+  w.dtype() == DType::kF16 ? scale_columns<F16>(scaling, &made.bytes) : scale_columns<Bf16>(scaling, &made.bytes);
+  return std::move(made.bytes);
 }
 
 PackedForm normalized_form(const Problem& p, const HostTensor& w, const HostTensor& scale, const HostTensor& bias,
                            int64_t step) {
-  const int64_t columns = columns_of(p, w.dims()), depth = depth_of(p, w);
+  const int64_t columns = columns_of(p, w.dims()), depth = columns == 0 ? 0 : w.volume() / columns;
   const int64_t pitch = (depth * 2 + step - 1) / step * step;
   const auto bytes = static_cast<size_t>(columns * pitch) + static_cast<size_t>(2 * columns + 1) * sizeof(float);
   return packed_by(bytes,

@@ -13,6 +13,7 @@ namespace wootz::cuda {
 // bias * w, and the factor's inverse. `scale`, `bias`: of the rows' length; or none.
 std::vector<std::byte> normalized_columns(const Problem& product, const HostTensor& w, const HostTensor& scale,
                                           const HostTensor& bias, int64_t step);
+// The same as a form of a plan's constant.
 PackedForm normalized_form(const Problem& product, const HostTensor& w, const HostTensor& scale, const HostTensor& bias,
                            int64_t step);
 

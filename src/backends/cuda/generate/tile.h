@@ -43,6 +43,8 @@ struct TileProduct {
   std::optional<Norm> norm;     // none: x is read as it is
   int64_t depth() const { return taps_h * taps_w * channels; }
   int64_t places() const { return 128 / size; }  // of 128 bytes
+  // What is behind the columns of w with a normalization in front: two numbers of each, and a factor.
+  int64_t norm_table_bytes() const { return norm ? (2 * columns + 1) * int64_t{sizeof(float)} : 0; }
   // Of a column of w in memory.
   int64_t pitch() const {
     const int64_t step = line / size;

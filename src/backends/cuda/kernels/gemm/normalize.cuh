@@ -10,7 +10,6 @@
 struct RowStatistics {
   float sums[4], squares[4];
 };
-
 struct Statistics {
   RowStatistics of[kNormed ? kRowParts : 1];
 };
@@ -26,7 +25,6 @@ W_FN void count_in(const Pack<u32, 4>& rows, T* to) {
   w_mma<X>(to->squares, rows.v[0], 0u, rows.v[2], 0u, rows.v[0], rows.v[2]);
   w_mma<X>(to->squares, 0u, rows.v[1], 0u, rows.v[3], rows.v[1], rows.v[3]);
 }
-
 // Part `part` of two of a line. Warps that multiply the same rows count a share of the sum's length each, without a
 // branch, which would keep what stands around it from being exchanged.
 template <class T>
