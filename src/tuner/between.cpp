@@ -63,7 +63,7 @@ class Between {
   }
 
   std::string place_of(StepIndex s) const {
-    std::string text = program_.steps[s].problem.key();
+    std::string text = std::to_string(choice_.offered_to[s].number());
     for (const int offset : {-1, 0, 1}) {
       const auto at = offset == 0 ? placed(s, chosen_[s]) : neighbour(s, offset);
       text += '\n' + (at ? at->problem.key() + at->tactic.to_string() : "none");
@@ -71,7 +71,7 @@ class Between {
     return text;
   }
 
-  // Steps of one problem between the same ones.
+  // Steps of one problem that share their offers, between the same ones.
   std::vector<std::vector<StepIndex>> by_worth() const {
     std::map<std::string, std::vector<StepIndex>> alike;
     for (const StepIndex s : program_.steps.indices())

@@ -111,6 +111,26 @@ TEST(Between, AmongOthersTheFasterIsTaken) {
   for (const Step& step : p.steps) EXPECT_EQ(step.tactic.kernel, "other") << step.name;
 }
 
+// What is chosen for a step is of its own offers: an application may have struck out of one step's what another has.
+TEST(Between, StepsWithOffersOfTheirOwnAreChosenByThemselves) {
+  Program p = chain_of(4);
+  ChooseOptions options;
+  options.select = [](StepIndex step, StepReport* report) -> Status {
+    for (EvaluatedCandidate& c : report->evaluated)
+      if (step == 2_step && c.candidate.tactic.kernel == "other") c.refusal = "struck out";
+    return {};
+  };
+  options.between = [](const PlacedTactic*, const std::vector<PlacedTactic>& rivals,
+                       const PlacedTactic*) -> Result<std::vector<double>> {
+    std::vector<double> us;
+    for (const PlacedTactic& rival : rivals) us.push_back(rival.tactic.kernel == "other" ? 30 : 31);
+    return us;
+  };
+  choose(&p, 100, 105, 110, options);
+  EXPECT_EQ(p.steps[1_step].tactic.kernel, "other");
+  EXPECT_EQ(p.steps[2_step].tactic.kernel, "own");
+}
+
 TEST(Between, ChanceAndAnEndOfTimingChangeNothing) {
   for (const bool ends : {false, true}) {
     Program p = chain_of(3);
